@@ -96,7 +96,7 @@ pub fn drop(file: &Path, purpose: Purpose) -> Result<(Identity, Driver), confine
             }
             let helper = (purpose == Purpose::Run).then(Driver::with_helper);
             user.become_it()?;
-            // Where the user may open the driver itself, as on most machines, the helper is not kept.
+            // If the user may open the driver itself, as on most machines, the helper is not kept.
             if let (Some(helper), Err(_)) = (helper, driver.open()) {
                 driver = helper.map_err(confine::Error::Helper)?;
             }
@@ -168,7 +168,7 @@ pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Confine
     // Caps may come with a reload.
     sandbox = sandbox.write(state);
     let directory = parent(&config.daemon.control_socket).unwrap_or(Path::new("/"));
-    // What does not exist cannot be allowed. Whoever listens there tells what is wrong, if it cannot be made.
+    // A directory that does not exist cannot be allowed. If it cannot be made, the control server reports the error when it listens there.
     let _ = std::fs::DirBuilder::new().mode(0o755).create(directory);
     // An answer too long for a datagram is asked for again by TCP.
     sandbox = sandbox.sockets(directory).connect_tcp(DNS);

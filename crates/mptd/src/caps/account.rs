@@ -77,7 +77,7 @@ impl Account {
     pub(crate) fn pass(&mut self, now: &Zoned, path: &config::Path) -> Option<Account> {
         let time = now.timestamp();
         if time < PLAUSIBLE {
-            // Nothing ends by a clock that has not been set.
+            // No period ends by a clock that has not been set.
             return None;
         }
         let had_no_clock = self.since < PLAUSIBLE;

@@ -163,7 +163,7 @@ impl Caps {
             kept.told = level;
             outcome.reached.extend(kept.account.reached(path).map(|at_cap| (place, at_cap)));
         }
-        // Those of paths that are gone are kept for the rest of their period: the path may come back.
+        // The counts of a path that is gone are kept for the rest of their period, since the path may come back.
         self.accounts.retain(|(connection, path), kept| {
             let config = config.connection(connection).and_then(|it| it.path(path));
             config.is_some_and(|path| path.cap.is_some()) || !kept.account.is_over(now)
@@ -365,7 +365,7 @@ mod test {
             caps.book(&now, &config, vec![(place(), Carried { sent: 500, received: 0 })]);
             let save = caps.save(false);
             store.write(&save.entries, save.sync).unwrap();
-            // What had not been told to reach the disk is torn.
+            // A loss of power tears the file that was not reported to be on the disk.
             std::fs::copy(running.path().join("caps.json"), after.path().join("caps.json"))
                 .unwrap();
             std::fs::write(after.path().join("caps.now"), "torn").unwrap();

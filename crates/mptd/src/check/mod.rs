@@ -17,7 +17,7 @@ pub fn check(args: &Args, out: &mut impl Write, errors: &mut impl Write) -> io::
             for warning in &checked.warnings {
                 writeln!(errors, "warning: {warning}")?;
             }
-            // Of this host, as it is now.
+            // This check is about the settings of this host as they are now.
             let takes_internet = checked.config.takes_internet(false);
             let of_system = reverse_path::check(checked.config.bound_paths(), takes_internet);
             for warning in &of_system {

@@ -272,10 +272,10 @@ impl Clients {
             config.connections.iter().any(|it| it.key == Some(key))
                 || held.any(|it| it.key == Some(key))
         };
-        // Nobody may guess those of others: they are all that strangers would need to know besides addresses.
+        // The keys are random, so that nobody can guess those of others. A stranger would need to know them besides the addresses.
         let random = std::iter::from_fn(|| getrandom::u32().ok());
         let mut keys = wanted.into_iter().chain(random);
-        // Of 2^32 keys, a few thousand are taken.
+        // A few thousand of the 2^32 keys are taken at most, so a free one is found soon.
         keys.find(|&key| !taken(key))
     }
 }

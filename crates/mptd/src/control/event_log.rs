@@ -110,7 +110,8 @@ impl Ring {
     /// Returns the events behind the cursor `after`, as many as one answer carries.
     fn behind(&self, after: u64) -> Events {
         let newest = self.newest();
-        // What another daemon has counted, before this one or by a clock that was ahead, says nothing here: all that is known is new.
+        // A cursor of another daemon, which ran before this one or whose clock was ahead, says nothing here. Its owner gets all events that are
+        // known.
         let begins = (self.before >> COUNTED) << COUNTED;
         let is_ours = (begins..=newest).contains(&after);
         let from = if is_ours { after.max(self.before) } else { self.before };
@@ -220,7 +221,7 @@ mod tests {
             all.extend(numbers(&told));
         }
         assert!(all.iter().copied().eq(2000 - MOST as u32..2000));
-        // Of another daemon's life.
+        // These cursors come from another run of the daemon.
         for after in [0, start - (5 << COUNTED), start + (5 << COUNTED)] {
             let told = log.since(Some(after), Duration::ZERO, None).await;
             assert_eq!((told.missed, numbers(&told)[0]), (0, 2000 - MOST as u32), "{after}");

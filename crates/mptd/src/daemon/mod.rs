@@ -166,7 +166,7 @@ pub async fn run(
                         daemon.names.network_changed();
                     }
                     daemon.network_changed(changes).await;
-                    // Where changes never end, others get half of the time.
+                    // If changes never end, the other tasks still get half of the time.
                     let took = began.elapsed();
                     earliest = Instant::now() + took.max(daemon.system.pause());
                     let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -216,7 +216,7 @@ pub async fn run(
             () = daemon.data_ended() => break Err(Ended.into()),
         }
     };
-    // What was left out so far would never be said.
+    // Without this, the log would never have the sum of the lines that were left out so far.
     let _ = daemon.sum_up_now().await;
     tracing::info!("ending");
     service::stopping();
@@ -250,7 +250,7 @@ impl Daemon {
             Notice::PathState { connection, path, from, to, reason, lasted } => {
                 let lasted_ms = u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX);
                 let from = former(from);
-                // What the administrator does is always said.
+                // A change by the administrator is always logged.
                 if reason == "administrative" || self.may_log_of(&connection) {
                     tracing::info!(connection, path, from, to = %to, reason, lasted_ms, "path {to}");
                 }
@@ -325,12 +325,12 @@ impl Daemon {
     }
 
     fn tell(&self, kind: EventKind) {
-        // Nobody may be listening.
+        // There may be no receiver.
         let _ = self.events.send(Event::now(kind));
     }
 
     async fn answer(&mut self, command: Command) {
-        // Whoever asked may be gone.
+        // The receiver of an answer may have been dropped.
         match command {
             Command::Show { connection, reply } => {
                 drop(reply.send(self.show(connection.as_deref()).await));

@@ -113,7 +113,7 @@ impl Daemon {
         self.set_peers(next).await?;
         self.refuse_ended(&review).await?;
         self.network.know(next, &links);
-        // As things are by now.
+        // The links may have changed since the review.
         let mut wanted = wanted(next, &self.network.links());
         let of_clients = review.clients.iter();
         wanted.extend(of_clients.map(|(session, held)| sessions::wanted(session, held)));
@@ -176,7 +176,7 @@ impl Daemon {
         let mut links = self.network.links();
         links.ask_routes(self.system.netlink(), &self.running).await;
         self.network.know(&self.running, &links);
-        // As things are by now: a path that was lost meanwhile is down already.
+        // The links may have changed meanwhile: a path whose link was lost is down already.
         let links = self.network.links();
         let facts = links.path_links(&self.running);
         let update = |data: &mut DataPath, facts: Vec<PathLink>| data.update_links(&facts);

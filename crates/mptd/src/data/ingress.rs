@@ -111,7 +111,7 @@ impl Ingress {
             let datagram = self.buffers.packet(buffer, start..end);
             let buffers = &mut self.buffers;
             let mut delivery = Delivery { buffers, devices, read_len: read.len, owner: None };
-            // What is refused is counted there.
+            // The node counts the datagrams that it refuses.
             let _ = node.handle_datagram(at, id, read.source, ecn, datagram, &mut delivery);
             start = end;
             if start >= read.len {

@@ -75,7 +75,7 @@ async fn exchange_udp(
     let mut buffer = vec![0; LONGEST];
     loop {
         let length = socket.recv(&mut buffer).await?;
-        // What somebody guesses does not end the wait.
+        // A forged answer does not end the wait.
         if let Some(answer) = buffer.get(..length).filter(|answer| answered(answer)) {
             return Ok(answer.to_vec());
         }

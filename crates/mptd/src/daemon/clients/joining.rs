@@ -116,7 +116,7 @@ impl Daemon {
             Judgement::New(client, joined) => (*client, joined),
         };
         self.add_client(client).await.map_err(|message| {
-            // Whoever holds a token may ask again and again.
+            // A host that holds a token may ask again and again.
             if self.provoked.line(key) {
                 tracing::error!(token, peer = %key, message, "a host cannot be made a client");
             }

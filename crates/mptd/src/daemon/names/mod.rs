@@ -63,7 +63,7 @@ impl Daemon {
         let names: HashSet<String> = wanting.flatten().map(|(_, _, name, _)| name).collect();
         let outside = self.outside();
         for name in names {
-            // Those that cannot be asked for yet are not forgotten.
+            // A name that cannot be asked for yet is asked for later.
             self.names.changed |= !self.names.ask(&name, pause, outside.as_ref()) && changed;
         }
     }

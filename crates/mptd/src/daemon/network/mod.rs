@@ -86,7 +86,7 @@ impl Network {
                 Err(error) => return drop(ready.send(Err(error))),
             };
             let network = Arc::new(Self::new(&events));
-            // Whoever started it may have given up.
+            // The caller may have given up and dropped the receiver.
             let _ = ready.send(Ok(Arc::clone(&network)));
             if let Err(Ended) = network.run(events, shards, tell).await {
                 tracing::debug!("the network is no longer followed: the data thread has ended");

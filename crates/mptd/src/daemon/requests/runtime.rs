@@ -153,7 +153,7 @@ impl Daemon {
         let saved = config::save(&name, &text, &self.running, connection, &read_key_file);
         let Some(text) = saved.map_err(bad)? else { return Ok(Changed::default()) };
         config::write_file(&self.file, &text).map_err(io)?;
-        // What the file says of this connection is now what runs; what else was changed in it waits for a reload.
+        // The file now says of this connection what runs. Other changes in the file wait for a reload.
         let written = config::load(&self.file).map_err(bad)?.config;
         self.loaded.connections.retain(|it| it.name != connection);
         self.loaded.connections.extend(written.connection(connection).cloned());
@@ -270,7 +270,7 @@ fn keep_paths(
         keep(&mut path.tier, &loaded.tier, &running.tier);
         keep(&mut path.up, &loaded.up, &running.up);
     }
-    // Where a name has led so far.
+    // A name that was resolved before keeps its address.
     for path in file.paths.iter_mut().filter(|path| path.remote.name().is_some()) {
         if let Some(running) = running.path(&path.name)
             && running.remote.name() == path.remote.name()

@@ -38,7 +38,7 @@ impl TestTurns {
             return false;
         }
         let own = self.waiting.get(&peer).map_or(now, |(since, _)| *since);
-        // Of two that wait since the same moment, the one comes first that has had less.
+        // Among peers that wait since the same moment, the one that has had less comes first.
         let place = |peer: &PublicKey, since: Instant| (since, self.rested.get(peer).copied());
         let mine = place(&peer, own);
         let first = self

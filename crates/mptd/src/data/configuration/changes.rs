@@ -269,7 +269,7 @@ impl<S: System> DataPath<S> {
             let mut paths = Vec::with_capacity(config.paths.len());
             for (path, link) in config.paths.iter().zip(links) {
                 let mut wiring = wiring(config, path, link);
-                // Of two sockets on one address, one of them bound to an interface, the other would not get what arrives there.
+                // If one of two sockets on an address is bound to an interface, the other one would not get what arrives there.
                 let key = &wiring.key;
                 let interface = listening
                     .entry((key.local, wiring.local_port))
@@ -284,18 +284,18 @@ impl<S: System> DataPath<S> {
                 }
                 let before =
                     self.find_path(&config.name, &path.name).ok().filter(|id| !taken.contains(id));
-                // What another peer was found at is nothing to the one that comes.
+                // The address at which another peer was found says nothing about the new one.
                 let before = before.filter(|_| !exchanged);
                 let before =
                     before.and_then(|id| Some((id, self.paths.get_mut(id.0 as usize)?.as_mut()?)));
                 if path.remote == config::Remote::Sought
                     && let Some((_, io)) = &before
                 {
-                    // Where the session found the peer.
+                    // The path goes on to the address at which the session found the peer.
                     wiring.remote = io.wiring.remote;
                 }
                 let mtu = wiring.mtu;
-                // What comes in the place of this path sends from its ports where it can: NATs and firewalls know them.
+                // The path that replaces this one sends from the same ports if it can: NATs and firewalls know them.
                 let former: Vec<SocketId> = match &before {
                     Some((_, io)) if io.wiring.source_port == wiring.source_port => {
                         io.channels.iter().map(|channel| channel.socket).collect()

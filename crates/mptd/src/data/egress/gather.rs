@@ -35,7 +35,7 @@ pub(in crate::data) fn flush<S: System>(
                 _ => 0,
             };
             group = &group[taken..];
-            // What is alone, has to wait, or meets an error.
+            // A datagram that is alone, has to wait, or meets an error is handled by itself.
             let Some((&(id, channel), others)) = group.split_first() else { break };
             if let Some(Some(path)) = exits.paths.get_mut(id.0 as usize) {
                 each(id, channel, path.flush(exits.now, channel, exits.sockets, arena, room));

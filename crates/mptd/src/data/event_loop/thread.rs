@@ -44,7 +44,7 @@ impl Handle {
     ) -> Result<oneshot::Receiver<R>, Ended> {
         let (reply, result) = oneshot::channel();
         let call = Box::new(move |data: &mut DataPath| {
-            // Whoever asked may be gone.
+            // The caller may have dropped the receiver.
             let _ = reply.send(call(data));
         });
         self.calls.send(call).map_err(|_| Ended)?;

@@ -52,7 +52,7 @@ fn as_much_as_the_paths_carry_arrives() {
         let mut network = adapted(seed, &[20, 5]);
         // 22.5 Mbit/s with all headers: more than the first path carries.
         network.send(0, 1000, 10_000, Duration::from_micros(440));
-        // What has left is kept for 1.5 s at most: it may have to be sent again.
+        // A packet is kept for at most 1.5 s after it has left, since it may have to be sent again.
         network.run(Duration::from_secs(2));
         let (waiting, dropped) = queue(&network);
         assert_eq!((waiting, memory(&network)), (0, 0), "nothing waits for ever");
@@ -74,7 +74,7 @@ fn a_burst_waits_and_leaves() {
     assert_eq!(dropped, 0);
     network.run(Duration::from_secs(1));
     assert_eq!(queue(&network).0, 0);
-    // What has left is kept for a while: it may have to be sent again.
+    // A packet is kept for a while after it has left, since it may have to be sent again.
     network.run(Duration::from_secs(1));
     let (waiting, dropped) = queue(&network);
     assert_eq!((waiting, memory(&network)), (0, 0));
@@ -105,7 +105,7 @@ fn super_packets_leave_in_pieces() {
         network.send_together(0, 1000, 40);
         network.run(45 * MILLISECOND);
     }
-    // What has left is kept for a while: it may have to be sent again.
+    // A packet is kept for a while after it has left, since it may have to be sent again.
     network.run(Duration::from_secs(2));
     let (waiting, dropped) = queue(&network);
     assert_eq!((waiting, memory(&network)), (0, 0));

@@ -42,8 +42,7 @@ fn what_is_lost_again_and_again_is_given_up_at_both_ends() {
         let told = connection(&network, 0).refusals_told();
         let remarks = connection(&network, 1).remarks();
         assert!(told > 0, "nothing was refused");
-        // What was told may have been lost. What came meanwhile, or was waited for as long as one repair takes, is not
-        // within reach any more.
+        // A refusal may have been lost. A packet that came meanwhile, or was waited for as long as one repair takes, is not within reach any more.
         let heard = remarks.refused_by_peer + remarks.refusals_ignored;
         assert!((told / 4..=told).contains(&heard), "{told} told, {remarks:?}");
         assert!(remarks.refused_by_peer > 0, "{told} told, {remarks:?}");

@@ -149,7 +149,7 @@ impl Shares {
         let share = &mut self.shares[id as usize];
         share.connections -= 1;
         if share.connections == 0 {
-            // What is left of it is given back when the round ends, whoever has the share then.
+            // Pages that its packets still occupy are given back when the round ends, even if the share has another owner by then.
             if let Some(owner) = share.owner.take() {
                 self.owners.remove(&owner);
             }

@@ -157,7 +157,7 @@ impl<S: System> DataPath<S> {
         let io = self.paths.get(id.0 as usize)?.as_ref()?;
         let rates = self.rates.paths.get(&id).copied().unwrap_or_default();
         let send = io.counters();
-        // What is not resolved yet has something in its place.
+        // A name that is not resolved yet has a placeholder for its address.
         let known = !matches!(config.remote, config::Remote::Name { address: None, .. });
         Some(api::Path {
             name: config.name.clone(),

@@ -88,7 +88,7 @@ fn send_together(messages: &[Message], sockets: &Sockets<impl System>) {
         let mut sent = 0;
         while sent < count {
             sent += if count - sent > 1 { socket.send_batches(batches().skip(sent)) } else { 0 };
-            // What is alone, or meets an error.
+            // A message that is alone, or meets an error, is sent by itself.
             if let Some(it) = batches().nth(sent) {
                 let _ = socket.send_batch(it.remote, it.tos, it.datagram_len, it.pieces);
                 sent += 1;

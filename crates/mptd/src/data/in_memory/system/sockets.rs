@@ -22,15 +22,15 @@ pub(in crate::data::in_memory) struct Datagram {
     pub(in crate::data::in_memory) bytes: Vec<u8>,
 }
 
-/// What the system holds of a socket.
+/// The system's part of a socket.
 #[derive(Debug)]
 pub(in crate::data::in_memory) struct Queue {
     pub(in crate::data::in_memory) local: SocketAddr,
-    /// Under which the daemon is told of it, once it has asked.
+    /// The token under which the daemon is told of it, once it has asked.
     pub(super) token: Option<Token>,
     /// True if it is to be told of room.
     pub(super) watches_room: bool,
-    /// How many datagrams more it takes.
+    /// The number of further datagrams that it takes.
     pub(in crate::data::in_memory) room: usize,
     /// The datagrams that wait to be read, each with the time of its arrival by the system's clock.
     pub(in crate::data::in_memory) received: VecDeque<(SystemTime, Datagram)>,
@@ -80,7 +80,7 @@ impl BatchSocket for MemorySocket {
         sent
     }
 
-    /// As the kernel does with `UDP_GRO`: datagrams of one sender in a row, of equal length but for the last, as one.
+    /// Receives as the kernel does with `UDP_GRO`: datagrams of one sender in a row, of equal length but for the last, as one.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         let received = &mut self.0.borrow_mut().received;
         let (stamp, first) = received.pop_front().ok_or(ErrorKind::WouldBlock)?;
