@@ -33,7 +33,7 @@ const LISTENER: &str = "MPT_LISTENER";
 /// Name of an abstract UNIX socket that listens.
 const ABSTRACT: &str = "MPT_ABSTRACT";
 
-/// What becomes of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Done,
@@ -47,7 +47,7 @@ use Outcome::{Done, Killed, Refused};
 type Attempt = (&'static str, Outcome, Outcome, fn() -> io::Result<()>);
 
 const ATTEMPTS: &[Attempt] = &[
-    // What a daemon does.
+    // A daemon does these.
     ("files of its own", Done, Done, || {
         let file = Path::new(&variable(DIRECTORY)).join("file");
         fs::write(&file, "text")?;
@@ -75,7 +75,7 @@ const ATTEMPTS: &[Attempt] = &[
     ("a name server by TCP", Refused(Errno::ECONNREFUSED), Refused(Errno::ECONNREFUSED), || {
         TcpStream::connect((Ipv4Addr::new(127, 99, 99, 99), 53)).map(drop)
     }),
-    // What it does not.
+    // A daemon does none of these.
     ("files of others", Done, Refused(Errno::EACCES), || {
         fs::read_dir(variable(ELSEWHERE)).map(drop)
     }),

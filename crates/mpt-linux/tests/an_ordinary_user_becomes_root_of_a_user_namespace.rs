@@ -47,7 +47,7 @@ fn main() {
     let shaper = "qdisc add dev left root tbf rate 100mbit burst 64kb latency 50ms";
     tc(&a, &shaper.split(' ').collect::<Vec<_>>()).unwrap();
 
-    // Where nothing may be written to /run/netns, a namespace has no name but works all the same.
+    // If nothing may be written to /run/netns, a namespace has no name but works all the same.
     drop((a, b));
     let _ = nix::mount::umount("/run/netns");
     let unnamed = Namespace::create(names[0]).unwrap();

@@ -26,7 +26,7 @@ pub fn keep_nothing() -> Result<(), Error> {
 fn keep(kept: &CapsHashSet) -> Result<(), Error> {
     caps::clear(None, CapSet::Ambient)?;
     caps::clear(None, CapSet::Inheritable)?;
-    // What a change of the user has left is permitted, and not effective.
+    // After a change of the user the capabilities that are left are permitted, but not effective.
     let permitted = caps::read(None, CapSet::Permitted)?;
     caps::set(None, CapSet::Effective, &permitted)?;
     // The bounding set takes a capability to change. Without it there is none to be had by starting programs, either: see below.
@@ -36,7 +36,7 @@ fn keep(kept: &CapsHashSet) -> Result<(), Error> {
         }
     }
     let kept = permitted.intersection(kept).copied().collect();
-    // What is not permitted cannot be effective: in this order neither is refused.
+    // A capability that is not permitted cannot be effective, so the effective ones are cut down first. In this order neither call is refused.
     caps::set(None, CapSet::Effective, &kept)?;
     caps::set(None, CapSet::Permitted, &kept)?;
     nix::sys::prctl::set_no_new_privs().map_err(Error::NewPrivileges)

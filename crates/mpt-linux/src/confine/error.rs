@@ -1,10 +1,10 @@
-//! Why a process could not be confined.
+//! The reasons why a process could not be confined.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a process could not be confined.
+/// The reasons why a process could not be confined.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The user does not exist.

@@ -1,5 +1,6 @@
-//! What a process may do is cut down to what it needs: another user, one capability, files and TCP by landlock, system calls by seccomp. Each of it
-//! lasts until the process ends and is inherited by every thread started afterwards, so it has to happen before there is a second one.
+//! Cuts down the rights of a process to those that it needs: another user, one capability, files and TCP by landlock, system calls by seccomp. Each
+//! restriction lasts until the process ends and is inherited by every thread started afterwards, so they have to be made before there is a second
+//! thread.
 
 mod capabilities;
 mod error;

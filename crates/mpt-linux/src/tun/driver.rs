@@ -158,7 +158,7 @@ fn open() -> io::Result<File> {
     File::options().read(true).write(true).custom_flags(flags).open(NODE)
 }
 
-/// What the helper does, until the socket closes. The first answer says that it is confined, or why not.
+/// Serves as the helper until the socket closes. The first answer says that it is confined, or why it is not.
 fn serve(socket: &OwnedFd) -> Result<(), Errno> {
     answer(socket, confine_helper())?;
     let mut request = [0];
@@ -176,7 +176,7 @@ fn confine_helper() -> io::Result<Option<File>> {
     // After the capabilities, whose change would undo it.
     confine::hide_memory().map_err(io::Error::other)?;
     Sandbox::default().device(NODE).confine().map_err(io::Error::other)?;
-    // Where there is no seccomp, the rest has to do.
+    // Without seccomp this restricts nothing, and the other restrictions have to suffice.
     confine::restrict(Work::Opening).map_err(io::Error::other)?;
     Ok(None)
 }

@@ -1,4 +1,4 @@
-//! What the network said about datagrams sent earlier: ICMP errors, read from the socket's error queue.
+//! Errors that the network reported about datagrams sent earlier: ICMP errors, read from the socket's error queue.
 
 use std::io;
 use std::mem;
@@ -9,12 +9,12 @@ use super::cmsg::{self, ControlBuffer};
 use super::receive::socket_addr;
 use super::socket::UdpSocket;
 
-/// What went wrong with a datagram.
+/// The kind of an error that befell a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathErrorKind {
     /// It was larger than a link on the way: "fragmentation needed" (RFC 1191) or "packet too big" (RFC 8201).
     TooBig {
-        /// What that link takes, in bytes of the outer IP packet; 0 when the router did not say.
+        /// The largest packet that the link takes, in bytes of the outer IP packet; 0 if the router did not say.
         mtu: u32,
     },
     /// A router or the peer says that it cannot be reached.
@@ -26,9 +26,9 @@ pub enum PathErrorKind {
 /// One entry of the error queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathError {
-    /// What went wrong.
+    /// The kind of the error.
     pub kind: PathErrorKind,
-    /// Where the datagram was going.
+    /// The destination of the datagram.
     pub remote: SocketAddr,
     /// Told by our own kernel, not by the network.
     pub local: bool,

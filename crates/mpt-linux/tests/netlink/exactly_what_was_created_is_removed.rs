@@ -198,7 +198,7 @@ async fn a_guard_outlives_its_daemon_and_is_taken_over() {
     assert_eq!(guards().await, made);
     next.remove_leftovers().await.unwrap();
     assert_eq!(guards().await, made[..1], "what is not needed any more goes");
-    // What somebody removes is missed, and there again after a refresh.
+    // A route that another program removes is missed, and a refresh puts it back.
     a.ip("route del unreachable 10.80.0.0/16");
     assert!(next.misses(&Event::OwnRouteRemoved(made[0].clone())));
     let (put_back, errors) = next.refresh().await;

@@ -34,7 +34,7 @@ impl Host {
         self.netlink.add_address(index, net(address)).await.unwrap();
     }
 
-    /// What `ip` says in this namespace: an opinion other than ours.
+    /// Returns the output of `ip` in this namespace: an opinion other than ours.
     pub(crate) fn ip(&self, arguments: &str) -> String {
         let mut command = self.namespace.command("ip").unwrap();
         let output = command.args(arguments.split(' ')).output().unwrap();

@@ -139,7 +139,7 @@ fn batches_to_many_peers_arrive_each_at_its_own() {
             let taken = sender.send_batches((sent..10).map(batch));
             calls += 1;
             sent += taken;
-            // What does not leave with others leaves alone.
+            // A batch that does not leave with others leaves alone.
             if sent < 10 {
                 let it = batch(sent);
                 let count = sender.send_batch(it.remote, it.tos, it.datagram_len, it.pieces);

@@ -52,7 +52,7 @@ async fn check(a: &Host, b: &Host, locals: [&str; 2], remote: &str) {
     }
     assert_eq!([lookup(locals[0]).await, lookup(locals[1]).await], [one, two]);
 
-    // What the kernel says is one thing, what the packets do another.
+    // The kernel's answer need not be what happens to packets, so packets are sent.
     let bind = |host: &Host, address: &str| -> UdpSocket {
         host.socket(&std::net::SocketAddr::new(ip(address), 0).to_string())
     };

@@ -112,7 +112,7 @@ impl Sink<usize> for Device<'_> {
     }
 }
 
-/// What one direction has seen.
+/// The packets of one direction.
 struct Seen {
     /// Packets read from TUN that stood for several.
     cut: usize,

@@ -1,4 +1,4 @@
-//! What takes the place of the filters on architectures that `seccompiler` does not know.
+//! The replacement of the filters on architectures that `seccompiler` does not know.
 
 use super::Work;
 use crate::confine::Error;

@@ -154,7 +154,7 @@ impl Events {
         // request, and would be taken for its answer.
         let (mut connection, _, messages) =
             rtnetlink::new_multicast_connection(&groups).map_err(Error::Connect)?;
-        // Where more is refused, or less is enough, changes that come all at once are made up for.
+        // A smaller buffer may overflow when changes come all at once. This is noticed, and the state is read again.
         let socket = connection.socket_mut().socket_ref();
         if setsockopt(&socket.as_fd(), sockopt::RcvBufForce, &EVENT_BUFFER).is_err() {
             let _ = setsockopt(&socket.as_fd(), sockopt::RcvBuf, &EVENT_BUFFER);

@@ -64,7 +64,7 @@ impl Numbers {
         Ok(free)
     }
 
-    /// Of the tables of this block only these are there.
+    /// Only these tables of the block exist.
     pub(super) fn keep_only(&mut self, tables: &BTreeSet<u32>) {
         self.used = tables.iter().copied().filter(|it| self.has(*it)).collect();
     }

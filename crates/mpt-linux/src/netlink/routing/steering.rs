@@ -81,7 +81,7 @@ impl Installed {
                     return Ok(put_back);
                 }
                 match netlink.replace_route(&wanted).await {
-                    // That of the tunnel is ours alone; the others follow the network.
+                    // Only the route of the tunnel was put back, since nothing but mptd makes it. The other routes follow the network.
                     Ok(()) if matches!(self.steering, Steering::Internet(_)) => {
                         put_back.push(wanted.to_string());
                     }

@@ -91,7 +91,7 @@ pub(super) const DAEMON: &[c_long] = &[
     libc::SYS_timerfd_gettime,
     libc::SYS_timerfd_settime,
     libc::SYS_times,
-    // What the process and the system are. `adjtimex` says whether the clock is synchronised; changing it takes a capability.
+    // Facts about the process and the system. `adjtimex` says whether the clock is synchronised; changing it takes a capability.
     libc::SYS_adjtimex,
     libc::SYS_capget,
     libc::SYS_getegid,
@@ -186,7 +186,7 @@ pub(super) const DAEMON: &[c_long] = &[
     libc::SYS_signalfd4,
 ];
 
-/// What a daemon needs besides, on this architecture.
+/// Further calls that a daemon needs on this architecture.
 #[cfg(target_arch = "x86_64")]
 pub(super) const DAEMON_HERE: &[c_long] = &[
     libc::SYS_access,
@@ -214,10 +214,10 @@ pub(super) const DAEMON_HERE: &[c_long] = &[
     libc::SYS_time,
     libc::SYS_unlink,
 ];
-/// What a daemon needs besides, on this architecture.
+/// Further calls that a daemon needs on this architecture.
 #[cfg(target_arch = "aarch64")]
 pub(super) const DAEMON_HERE: &[c_long] = &[libc::SYS_getrlimit, libc::SYS_renameat];
-/// What a daemon needs besides, on this architecture.
+/// Further calls that a daemon needs on this architecture.
 #[cfg(target_arch = "riscv64")]
 pub(super) const DAEMON_HERE: &[c_long] = &[];
 
