@@ -32,12 +32,12 @@ fn main() -> ExitCode {
     let outcome = run(&args, &mut out).and_then(|()| Ok(out.flush()?));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads our output has seen enough.
+        // The reader of the output has closed it, since it has seen enough.
         Err(Failed::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
         Err(failed) => {
-            // What was printed so far stands before the error; that it cannot be printed is the lesser problem.
+            // The output so far is written before the error. If it cannot be written, the error is still the more important message.
             let _ = out.flush();
             // The state was printed already, with what is wrong.
             if !matches!(failed, Failed::State(_)) {

@@ -242,7 +242,7 @@ fn a_filter_that_drops_what_no_rule_names() {
     let findings = host.findings(&format!("{HEAD}{GOOD}"));
     let advice = "nft insert rule inet guard in udp dport 4754 accept";
     assert_found(&findings, "filter", "warning", "4754: probably closed", advice);
-    // What is advised helps.
+    // The command of the advice helps.
     nft(advice.strip_prefix("nft ").unwrap());
     let findings = host.findings(&format!("{HEAD}{GOOD}"));
     assert_found(&findings, "filter", "ok", "UDP port 4754", "");

@@ -140,7 +140,7 @@ fn original(interface: &str, connections: &[(&str, &str)]) -> TempDir {
     let conf = directory.path().join("conf");
     fs::create_dir_all(conf.join("connections")).unwrap();
     fs::write(conf.join("interface.conf"), interface).unwrap();
-    // What is no connection is not looked at.
+    // A file that is no connection is not looked at.
     fs::write(conf.join("connections/conf.template"), "[nonsense").unwrap();
     for (name, text) in connections {
         fs::write(conf.join("connections").join(name), text).unwrap();

@@ -46,7 +46,7 @@ pub(super) fn check(config: &Config, is_running: bool, found: &mut Findings) {
                 format!("UDP {address}: another program has it"),
                 format!("ss -lunp 'sport = :{}' says which; or write another port", address.port()),
             ),
-            // That of the address has been told.
+            // Another finding is about the address.
             Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {}
             Err(error) if error.kind() == ErrorKind::PermissionDenied => found.add(
                 Level::Note,

@@ -74,7 +74,7 @@ fn daemon(answers: Vec<Vec<u8>>) -> (tempfile::TempDir, std::thread::JoinHandle<
 fn measured(paths: &[(&str, Option<u64>)]) -> Vec<u8> {
     let path = |&(path, rate): &(&str, Option<u64>)| MeasuredPath {
         path: path.into(),
-        // What is sent from here concerns the window of the peer.
+        // Traffic that leaves here concerns the window of the peer.
         out_bits_per_second: rate.map(|_| 1_000_000),
         in_bits_per_second: rate,
         weight: None,

@@ -91,7 +91,7 @@ fn on_a_terminal(columns: u16, environment: &[(&str, &str)]) -> String {
     let script = format!("stty cols {columns} rows 50; exec {mpt} --socket {socket} status");
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--command", &script, "/dev/null"]);
-    // What says otherwise about colours where the tests run; continuous integration sets CI, which forces them.
+    // These variables of the environment change the colours; continuous integration sets CI, which forces them.
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
         command.env_remove(variable);
     }

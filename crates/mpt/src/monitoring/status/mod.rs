@@ -119,7 +119,7 @@ fn watch(
             }
         }
         out.flush()?;
-        // What took too long is not made up for.
+        // An interval that was missed is left out.
         due = (due + INTERVAL).max(Instant::now());
         thread::sleep(due.saturating_duration_since(Instant::now()));
     }

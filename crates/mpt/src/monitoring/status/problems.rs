@@ -29,7 +29,7 @@ pub(crate) fn connection(connection: &Connection) -> Vec<String> {
     let session = connection.session.as_ref();
     problems.extend(connection.disagreement.map(|it| it.sentence().to_owned()));
     match session.map(|it| it.state) {
-        // Why is said already.
+        // The disagreement, which was added above, is the reason.
         Some(SessionState::Connecting) if connection.disagreement.is_some() => {}
         Some(SessionState::Connecting) => problems.push(
             "the peer does not answer: compare addresses, UDP port and keys of both ends, and look \

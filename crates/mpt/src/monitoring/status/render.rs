@@ -221,7 +221,7 @@ fn card(lines: &mut Vec<Line>, path: &Uplink, width: usize) {
 /// Returns the figures of a path, with the names that they have where there is no table; "-" where there is none.
 pub(crate) fn figures(path: &Uplink) -> [(&'static str, String); 8] {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-    // What was measured before a path went down says nothing about it now.
+    // A measurement from before a path went down says nothing about it now.
     let now = |us: Option<u64>| us.filter(|_| path.state != PathState::Down);
     let capacity = path.capacity_bits_per_second.map(|rate| match path.capacity_reached {
         true => short_rate(rate),

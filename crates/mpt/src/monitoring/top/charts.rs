@@ -75,7 +75,7 @@ fn shares(
 }
 
 fn whole(series: Vec<Option<f32>>, scale: f32) -> Vec<Option<u64>> {
-    // What is tiny and not zero is one.
+    // A value above zero is drawn as one at least, so that it can be seen.
     let whole = |value: f32| if value > 0.0 { ((value * scale) as u64).max(1) } else { 0 };
     series.into_iter().map(|value| value.map(whole)).collect()
 }

@@ -220,7 +220,7 @@ impl Seen {
         let paths: HashSet<(&str, &str)> = (new.connections.iter())
             .flat_map(|it| it.paths.iter().map(|path| (&*it.name, &*path.name)))
             .collect();
-        // What has come back counts by itself again.
+        // A connection or a path that has come back is counted by itself again.
         self.gone.retain(|it| !connections.contains(&*it.name));
         self.gone_paths.retain(|(connection, path)| !paths.contains(&(connection, &path.name)));
         for mut old in self.snapshot.replace(new.clone()).into_iter().flat_map(|it| it.connections)
@@ -342,7 +342,7 @@ impl Seen {
             encoder.encode_histogram::<NoLabelSet>(samples.sum, count, &buckets, None)?;
         }
         if !self.alive {
-            // What was measured then is not so now.
+            // The measurements of a daemon that no longer answers are out of date.
             return Ok(());
         }
         for (name, help, value) in CONNECTION_GAUGES {

@@ -218,7 +218,7 @@ impl Watched {
 
     fn listen(&self, daemon: &Daemon) {
         loop {
-            // Why there are no events is why there are no answers, which is told there.
+            // An error here has the same cause as the lack of answers, which is reported elsewhere.
             let _ = self.events(daemon);
             thread::sleep(INTERVAL);
         }

@@ -102,7 +102,7 @@ fn changes(connection: &str, before: &HashMap<String, Seen>, now: &[Seen]) -> Ve
 /// Returns what differs between both windows and explains why the share of one of the paths, given by its place, has
 /// `grown` or shrunk. A change of the path itself comes first.
 fn reason(pairs: &[(&Seen, &Seen)], at: usize, grown: bool) -> String {
-    // Of another path, only what explains this change: it got less where this one got more.
+    // A change of another path explains this one only if that path got less where this one got more.
     let explanation = |place: usize, more: bool| {
         let (old, new) = pairs.get(place)?;
         difference(&old.path, &new.path, more)

@@ -35,7 +35,7 @@ pub(super) fn interface(file: &str, text: &str, warnings: &mut Warnings) -> Inte
     for key in ["ipv4_addr", "ipv6_addr"] {
         let Some((text, place)) = ini.text(&section, key) else { continue };
         match text.parse::<IpNet>() {
-            // How an address is switched off.
+            // An address of length 0 means that there is none.
             Ok(net) if net.prefix_len() == 0 => {}
             Ok(net) => addresses.push(net),
             Err(_) => warnings

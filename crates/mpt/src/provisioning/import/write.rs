@@ -370,7 +370,7 @@ fn path(
             let _ = writeln!(toml, "local = {}", quoted(&private.to_string()));
             if let Some(public) = public.filter(|&public| public != private) {
                 let _ = writeln!(toml, "public = {}", quoted(&public.to_string()));
-                // What arrives comes from where a NAT puts it.
+                // A NAT changes the addresses of the packets that arrive.
                 toml.push_str("nat = true\n");
             }
         }

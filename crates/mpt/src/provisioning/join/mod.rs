@@ -133,7 +133,7 @@ pub(crate) fn run(
 /// Decides what the command line leaves open: by questions at a terminal, otherwise by defaults, each of which is named with its flag.
 fn decide(wanted: &Join) -> Result<(Fallback, Vec<IpAddr>), Failed> {
     let asks = questions::can_ask() && !wanted.dry_run;
-    // What is printed is for programs, too.
+    // Questions and remarks go to standard error, since programs may read the output.
     let (mut input, mut out) = (std::io::stdin().lock(), std::io::stderr());
     let servers = match wanted.dns.is_empty() && !wanted.no_dns {
         true if asks => questions::dns(&mut input, &mut out)?,

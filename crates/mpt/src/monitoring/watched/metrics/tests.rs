@@ -126,7 +126,7 @@ fn a_thousand_connections_take_less_than_50_ms() {
         |number| Connection { name: format!("client{number}.office"), ..connection.clone() };
     snapshot.connections = (0..1_000).map(named).collect();
     metrics.update(Some(&snapshot));
-    // Of the processor, which other programs use as well; the least of a few, since they also empty its caches.
+    // Processor time is measured, and the least of a few runs counts: other programs use the processor as well and empty its caches.
     let times = (0..10).map(|_| {
         let start = processor_time();
         assert!(metrics.text().len() > 5_000_000);

@@ -114,7 +114,7 @@ impl Dns {
 pub(crate) fn undo(by: &Resolver) -> Result<(), Failed> {
     match by {
         Resolver::Resolvconf { entry } => run("resolvconf", &["-d", entry]),
-        // What is set for a link goes with it.
+        // The settings of a link vanish with it.
         Resolver::Resolved if Path::new("/sys/class/net").join(DEVICE).exists() => {
             run("resolvectl", &["revert", DEVICE])
         }
@@ -151,7 +151,7 @@ fn feed(program: &str, arguments: &[&str], text: &str) -> Result<(), Failed> {
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
     if let Some(mut input) = child.stdin.take() {
-        // What a program does not read it does not want.
+        // A program may end without reading its input. Its exit code tells whether it succeeded.
         let _ = input.write_all(text.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;

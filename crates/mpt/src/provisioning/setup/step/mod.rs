@@ -93,7 +93,7 @@ impl Step {
             }
             Step::Sysctl { name, value } => {
                 let before = kernel_setting::read(name)?;
-                // What is so already is not ours to undo.
+                // A setting that has the value already is not undone later.
                 if before == *value {
                     return Ok(());
                 }
