@@ -1,4 +1,4 @@
-//! What classification costs per packet: the summary, the flow hash, the MSS clamp.
+//! The cost of classification per packet: the summary, the flow hash, the MSS clamp.
 
 use std::hint::black_box;
 

@@ -129,7 +129,7 @@ mod field {
 
     pub(super) const TYPE: usize = 0;
     pub(super) const VERSION: usize = 1;
-    /// Of types 1 to 3.
+    /// The path id of frames of types 1 to 3.
     pub(super) const PATH_ID: usize = 2;
 
     pub(super) mod initiation {

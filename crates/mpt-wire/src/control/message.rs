@@ -119,7 +119,7 @@ pub enum Message<'a> {
     },
     /// Answers a [`Probe`](Message::Probe).
     Echo {
-        /// That of the probe.
+        /// The token of the probe.
         token: u64,
     },
     /// Counters of the packets that the sender received and sent on some of the paths.
@@ -153,7 +153,7 @@ pub enum Message<'a> {
     },
     /// A piece of the result of a request.
     Result {
-        /// That of the request.
+        /// The id of the request.
         id: u32,
         /// The offset of the piece in the result.
         offset: u32,
@@ -164,7 +164,7 @@ pub enum Message<'a> {
     },
     /// The sender has forgotten this session.
     Goodbye {
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
     /// The time at which the sender sent this frame. The clocks of the two ends have nothing to do with each

@@ -1,6 +1,6 @@
 //! Why bytes are not the header they should be.
 
-/// Why bytes are not the header they should be. Whoever sent them is at fault.
+/// The ways in which bytes are not the header they should be. The sender is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Malformed {
     /// Shorter than the header's fixed part.

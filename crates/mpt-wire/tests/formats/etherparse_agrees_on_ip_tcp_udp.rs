@@ -55,7 +55,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Of an atomic fragment in half of the cases.
+    /// The header of a fragment, of an atomic one in half of the cases.
     fn fragment_header()(offset in 0..8000u16, atomic: bool, more: bool, id: u32) -> Ipv6FragmentHeader {
         let offset = IpFragOffset::try_new(if atomic { 0 } else { offset }).unwrap();
         Ipv6FragmentHeader::new(IpNumber::TCP, offset, more && !atomic, id)

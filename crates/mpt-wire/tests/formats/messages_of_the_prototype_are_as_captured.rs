@@ -151,7 +151,7 @@ fn keepalives() {
     assert_eq!(to_hex(&v6.emit()), format!("000086dda100000000060000{three}{two}"));
 }
 
-/// What the prototype takes, executes or answers, and we do not.
+/// The prototype takes, executes or answers these, and we do not.
 #[test]
 fn what_is_no_command_is_refused() {
     let good = from_hex(&format!("a280000001040000{INITIATOR}{RESPONDER}20000000"));

@@ -12,7 +12,7 @@ const ITERATIONS: usize = 20_000;
 /// Bytes, and what makes a frame of them.
 #[derive(Debug, bolero::TypeGenerator)]
 struct Bytes {
-    /// Of which type, if a frame: the length, too, is then right, give or take one.
+    /// The type, if it is a frame: then the length is right as well, give or take one.
     kind: Option<(Kind, i8)>,
     seed: u8,
     bytes: Vec<u8>,
@@ -130,7 +130,7 @@ fn fuzz_control_hello() {
             Ok(hello) => {
                 let again = hello.encode();
                 assert_eq!(Hello::decode(&again), Ok(hello));
-                // What means something is as it was: the rest is zero.
+                // The fields with a meaning are as they were, and the rest is zero.
                 let named = 72 + usize::from(bytes[3]);
                 let known = 8 + 4 * usize::from(bytes[2]);
                 assert_eq!(again[0], bytes[0]);
@@ -169,7 +169,7 @@ fn fuzz_control_hello() {
     });
 }
 
-/// What is left of the bytes about sealed data.
+/// Returns the bytes about sealed data as an encoder writes them.
 fn sealing(flags: u8, bytes: &[u8]) -> [u8; 16] {
     let mut left = [0; 16];
     if flags & 2 != 0 {
@@ -282,7 +282,7 @@ fn fuzz_control_messages() {
     });
 }
 
-/// What a caller does to a writer.
+/// A call of a writer.
 #[derive(Debug, bolero::TypeGenerator)]
 enum Write {
     Probe(u64),
@@ -310,7 +310,7 @@ fn fuzz_control_writer() {
             for write in writes {
                 let (len, room) = (writer.len(), writer.remaining());
                 assert_eq!(len + room, limit.min(MAX_PAYLOAD_LEN));
-                // What it takes, and whether any frame may carry it.
+                // The bytes that it takes, whether any frame may carry it, and whether it was written.
                 let (needed, allowed, written) = match *write {
                     Write::Probe(token) => (11, true, writer.push(&Message::Probe { token })),
                     Write::Pad(len) => {

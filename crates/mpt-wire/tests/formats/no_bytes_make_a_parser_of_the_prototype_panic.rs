@@ -41,7 +41,7 @@ fn fuzz_command() {
             Ok((header, payload)) => {
                 let mut again = Vec::new();
                 header.emit(payload, &mut again);
-                // What nobody reads is written as it should be.
+                // Fields that no parser reads are written as they should be.
                 let zeros = header.authentication.wire_len() + 6;
                 let mut expected = bytes.clone();
                 expected[3] = header.authentication.wire_len() as u8;

@@ -218,7 +218,7 @@ fn fuzz_summary() {
             let ports = &bytes[summary.transport..summary.transport + 4];
             assert_eq!(ports, [source.to_be_bytes(), destination.to_be_bytes()].concat());
         }
-        // What is behind the packet does not count.
+        // Bytes behind the packet do not count.
         let mut longer = bytes[..summary.total_len].to_vec();
         assert_eq!(Summary::parse(&longer), Ok(summary));
         longer.extend([0xff; 9]);

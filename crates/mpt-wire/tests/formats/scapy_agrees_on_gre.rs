@@ -81,7 +81,7 @@ fn every_combination_of_the_flags_is_read_as_scapy_means_it() {
         assert_eq!(Repr::parse(&datagram), expected, "flags and version 0x{bits:04x}");
         if let Ok((repr, offset)) = expected {
             assert_eq!(&datagram[offset..], PAYLOAD);
-            // Where nothing that we ignore is set, we emit the same bytes.
+            // If no bit that we ignore is set, we emit the same bytes.
             if bits & 0x03ff == 0 {
                 assert_eq!(gre_datagram(&repr, PAYLOAD), datagram, "0x{bits:04x}");
             }

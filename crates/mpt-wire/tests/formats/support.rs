@@ -1,4 +1,4 @@
-//! What several of the tests need.
+//! Helpers that several of the tests need.
 // Each test file is a crate of its own and uses only some of this.
 #![allow(dead_code)]
 

@@ -12,7 +12,7 @@ use mpt_wire::{ipv4, ipv6, tcp, udp};
 
 use crate::support::{all_gre_reprs, gre_datagram};
 
-/// What a row of tshark's output has to be.
+/// The fields of a row of tshark's output.
 const FIELDS: [&str; 13] = [
     "frame.protocols",
     "udp.dstport",
