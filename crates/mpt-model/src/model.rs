@@ -150,7 +150,7 @@ impl State {
     fn send_to_initiator(&mut self, answers: Answers) {
         for (to, message) in answers {
             self.hear(message);
-            // Where the initiator is not, nobody but the attacker is.
+            // At any address but the initiator's there is nobody but the attacker.
             if to == self.initiator.address {
                 self.flight.insert((to, message));
             }

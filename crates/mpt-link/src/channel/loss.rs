@@ -31,7 +31,7 @@ impl Loss {
     /// bursts too short for so much loss).
     pub fn bursts(mean: Probability, burst_length: f64) -> Option<Self> {
         let to_good = Probability::new(1.0 / burst_length)?;
-        // Of the stationary distribution: mean = p / (p + r).
+        // The stationary distribution gives mean = p / (p + r).
         let to_bad = Probability::new(to_good.value() * mean.value() / (1.0 - mean.value()))?;
         let (loss_good, loss_bad) = (Probability::ZERO, Probability::ONE);
         Some(Self::GilbertElliott { to_bad, to_good, loss_good, loss_bad })

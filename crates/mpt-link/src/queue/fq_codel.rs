@@ -186,7 +186,7 @@ impl<P> FqCodel<P> {
             self.waiting.packets -= 1;
             self.waiting.bytes = self.waiting.bytes.saturating_sub(entry.size);
             let waited = now.saturating_sub(entry.came);
-            // Of one packet more nothing can be saved (RFC 8289, section 5.3: MTU).
+            // A drop gains nothing when the rest of the queue is less than a packet (RFC 8289, section 5.3: MTU).
             let verdict = queue.codel.verdict(now, waited, queue.bytes < quantum.0, times);
             let congested = verdict == Verdict::Congested;
             if congested && !(ecn && entry.capable == Capable::Yes) {

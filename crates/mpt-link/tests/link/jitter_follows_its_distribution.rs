@@ -87,7 +87,7 @@ fn held_values_are_distributed_alike() {
 
 #[test]
 fn successive_values_are_independent() {
-    // Of n independent uniform values, whether each is larger than the one before it, in disjoint pairs, is a coin.
+    // Among n independent uniform values in disjoint pairs, the second one of a pair is the larger one with the chance of a coin.
     let half_width = Duration::from_millis(2);
     let distribution = Distribution::Uniform { half_width };
     let spacing = Duration::from_micros(1);

@@ -60,8 +60,8 @@ fn gilbert_elliott() {
         };
         let (p, r) = (to_bad.value(), to_good.value());
         let (good, bad) = (loss_good.value(), loss_bad.value());
-        // Of the number of losses: those of a two-state Markov chain, whose autocovariance falls by 1 - p - r per
-        // packet; far from 0 and 1 here, so that the central limit theorem holds.
+        // The variance of the number of losses is that of a two-state Markov chain, whose autocovariance falls by 1 - p - r per packet. The shares
+        // are far from 0 and 1 here, so that the central limit theorem holds.
         let share = p / (p + r);
         let mean = model.mean().value();
         let state = share * (1.0 - share) * (bad - good) * (bad - good);

@@ -37,7 +37,7 @@ fn without_df(packet: Packet) -> Packet {
 fn groups(inputs: &[Vec<u8>]) -> Vec<Vec<usize>> {
     let writes = coalesce(inputs, ALL);
     for write in &writes {
-        // What is merged or not, the packets are those that came.
+        // Whether or not packets are merged, they are those that came.
         let packets = expand(&write.vnet, &write.bytes);
         assert_eq!(packets.len(), write.packets.len());
         for (packet, &input) in packets.iter().zip(&write.packets) {
