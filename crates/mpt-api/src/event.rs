@@ -57,7 +57,7 @@ pub enum EventKind {
         path: String,
         /// State now.
         state: PathState,
-        /// Why it is down; `None` while it is not.
+        /// The reason why it is down; `None` while it is not.
         down: Option<DownReason>,
         /// Share of the packets sent.
         weight: u16,
@@ -154,7 +154,7 @@ pub enum EventKind {
         peer: String,
         /// Name of its `[[client]]` or `[[controller]]`, if it has one.
         peer_name: Option<String>,
-        /// Why.
+        /// The reason.
         reason: LossReason,
     },
     /// A client's connection was created as it asked.
@@ -170,7 +170,7 @@ pub enum EventKind {
         client: String,
         /// Name of the connection.
         connection: String,
-        /// Why.
+        /// The reason.
         reason: LossReason,
     },
     /// A connection came into being.

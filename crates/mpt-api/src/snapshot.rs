@@ -358,7 +358,7 @@ pub struct Path {
     pub name: String,
     /// Its state.
     pub state: PathState,
-    /// Why it is down; `None` while it is not.
+    /// The reason why it is down; `None` while it is not.
     pub down: Option<DownReason>,
     /// Address and port it listens on; `None` while the address is not known (no address on the interface).
     pub local: Option<SocketAddr>,

@@ -28,7 +28,7 @@ pub fn read_key_file(path: &Path) -> Result<Zeroizing<String>, KeyFileError> {
         _ => error(format!("cannot be read: {cause}"), NAME_A_KEY_FILE.into()),
     };
     let file = std::fs::File::open(path).map_err(unreadable)?;
-    // Of the file that is open, so that it cannot be exchanged in between.
+    // The metadata is that of the open file, so that the file cannot be exchanged in between.
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
         return Err(error("is not a file".into(), NAME_A_KEY_FILE.into()));

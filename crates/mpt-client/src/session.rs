@@ -185,7 +185,7 @@ impl Session {
         let mut memory = Lent(&mut self.buffer[..len]);
         let datagram = memory.whole();
         let (now, ecn) = (Instant::now(), Ecn::NotEct);
-        // What is no frame of the session is dropped and counted.
+        // A datagram that is no frame of the session is dropped and counted.
         let _ = self.node.handle_datagram(now, SOCKET, self.address, ecn, datagram, &mut memory);
     }
 

@@ -1,5 +1,5 @@
-//! What stands on the wire, literally: external programs depend on it. A change here that is more than an addition to a
-//! response needs another `VERSION`.
+//! The messages as they stand on the wire: external programs depend on them. A change here that is more than an addition to a response needs another
+//! `VERSION`.
 
 use std::num::NonZeroU16;
 

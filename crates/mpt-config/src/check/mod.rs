@@ -269,7 +269,7 @@ fn tuples(context: &Context<'_>, drafts: &[ConnectionDraft]) {
     let mut groups: HashMap<Group<'_>, Vec<(&Connection, &Path)>> = HashMap::new();
     for draft in drafts {
         let connection = &draft.connection;
-        // What arrives for a path that learns is told by the address its session has found.
+        // A path that learns its remote address is told apart by the address that its session has found.
         for Located { value: path, lines } in &draft.paths {
             let remote = match &path.remote {
                 Remote::Address(address) => address.to_string(),

@@ -110,7 +110,7 @@ fn creation(context: &Context<'_>, compat: &Compat, lines: &Lines, paths: &[Loca
             "the prototype has one data port for all paths; write the same local_port and remote_port in each".into(),
         );
     }
-    // What a prototype does after a creation.
+    // The prototype uses its built-in key after a creation, so another key would shut it out.
     if matches!(&compat.authentication, Authentication::Digest(key) if *key != Key::built_in()) {
         error(
             "auth_key_file",

@@ -59,7 +59,7 @@ pub fn save(
         apply(connections, change, name, wanted.connection(name), port).ok_or_else(inline)?;
     }
     let new = document.to_string();
-    // What was written has to say what runs. The key of this end may be needed for the first time.
+    // The new text has to describe the configuration that runs. The key of this end may be needed for the first time.
     let check = check_text_with(file, &new, keys)?.config;
     wanted.daemon = check.daemon.clone();
     if !diff(&check, &wanted).changes.is_empty() {

@@ -96,7 +96,7 @@ impl Keys for Daemon {
             "This file holds the private key of this host (`mpt genkey -o FILE`). Nobody but root and the user of the daemon may be able to \
              open it. It is read only when there is a [connection.peer], [[client]] or [[controller]]."
         )
-        // What is in the file counts, not its name.
+        // The content of the file counts, not its name.
         .differing_by(|old, new| old.private_key != new.private_key),
         &field!(
             Daemon.aes,

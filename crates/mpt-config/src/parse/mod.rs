@@ -52,7 +52,7 @@ pub(super) fn private_key(context: &Context<'_>, draft: &mut Draft, lines: &Line
     let peers = draft.connections.iter().filter_map(|it| it.peer.as_ref());
     let clients = draft.clients.iter().map(|it| &it.lines);
     let controllers = draft.controllers.iter().map(|it| &it.lines);
-    // Where there is a pool, clients are to join.
+    // A pool means that clients are to join, which takes a key.
     let pools = draft.pools.iter().map(|it| &it.lines);
     let first = peers.chain(clients).chain(controllers).chain(pools).map(Lines::header).max_by_key(
         |&line| {

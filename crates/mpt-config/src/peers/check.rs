@@ -213,7 +213,7 @@ fn session(context: &Context<'_>, draft: &ConnectionDraft) {
 fn assigned_devices(context: &Context<'_>, draft: &Draft) {
     for Located { value: device, lines } in draft.devices.iter().filter(|it| it.value.assigned) {
         let mut users = draft.connections.iter().filter(|it| it.connection.device == device.name);
-        // What is wrong with its peer was told.
+        // A fault of its peer has been reported already.
         let creates = |it: &&ConnectionDraft| match &it.connection.peer {
             Some(peer) => peer.create,
             None => it.lines.has("peer"),

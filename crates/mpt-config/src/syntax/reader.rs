@@ -107,7 +107,7 @@ impl<'a> Context<'a> {
     }
 
     fn diagnostic(&self, line: usize, key: &str, message: String) -> Diagnostic {
-        // What was there before the text has no line in it.
+        // An object that was there before the text was read has no line in it.
         let line = (line > 0).then_some(line);
         Diagnostic { file: self.file.into(), line, key: key.into(), message }
     }

@@ -156,7 +156,7 @@ fn remote_host(text: &str) -> Result<RemoteHost, Fault> {
     let name = text.strip_suffix('.').unwrap_or(text);
     let is_name = name.len() <= MAX_HOST_NAME
         && name.split('.').all(label)
-        // What ends in a number is an address, if a bad one.
+        // A name that ends in a number is an address, if a bad one.
         && !name.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
     if is_name && text.parse::<IpAddr>().is_err() {
         return Ok(RemoteHost::Name(text.to_ascii_lowercase()));
