@@ -136,7 +136,7 @@ fn of_the_largest_size_it_is_delivered() {
     impostor.send_to(&datagram, TARGET).unwrap();
     assert!(drain(&receiver, Duration::from_secs(2)) == [payload], "it arrives whole");
     let mut drops = crate::hosts::counted(&a.show().daemon.drops);
-    // What the kernel says to its neighbours on every new device.
+    // The kernel sends these to its neighbours on every new device.
     drops.remove("multicast");
     assert_eq!(drops, BTreeMap::new());
     wait_for_echo(&pair.a, &pair.b);

@@ -10,7 +10,7 @@ use crate::internet::{SERVER, both, hosts, way_to_server};
 fn direct() -> (Pair, [Config; 2]) {
     let (pair, mut configs) = hosts();
     configs[0].connection("tunnel").set("fallback", "direct");
-    // What arrives directly is answered directly.
+    // A packet that arrives directly is answered directly.
     pair.b.ip("route add 10.72.0.1 dev lo metric 4000");
     (pair, configs)
 }

@@ -39,7 +39,7 @@ fn and_everything_is_as_before_when_the_daemon_ends() {
     let before = Picture::of(&pair.a);
     let [a, b] = pair.start(&configs);
     assert_through_the_tunnel(&pair, &a);
-    // What has a route of its own goes by that one.
+    // A network with a route of its own is reached by that route.
     assert!(pair.a.ip("route get 10.71.1.2").contains("dev line1"));
     a.stop();
     before.wait_for(&pair.a);

@@ -16,7 +16,7 @@ fn whose_flows_arrive_completely() {
     let pair = Pair::with_lines(2);
     // A long queue, which pushes back where a short one would drop.
     pair.a.tc("qdisc add dev line1 root tbf rate 1mbit burst 32kbit limit 100000000");
-    // What the kernel drops before the daemon reads it is not the daemon's.
+    // A packet that the kernel drops before the daemon reads it says nothing about the daemon.
     let mut configs = pair.configs();
     for config in &mut configs {
         config.connection("tunnel").set("mapping", "flow");

@@ -11,7 +11,7 @@ fn state(pair: &Pair, daemon: &Daemon) -> (Picture, Vec<(String, Vec<mpt_api::Pa
     let mut connections: Vec<_> =
         daemon.show().connections.into_iter().map(|it| (it.name, it.paths)).collect();
     for path in connections.iter_mut().flat_map(|(_, paths)| paths) {
-        // What traffic changes.
+        // These values change with traffic.
         (path.sent, path.received) = Default::default();
         path.drops.clear();
         path.heard_from = None;

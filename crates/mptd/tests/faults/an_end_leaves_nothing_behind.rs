@@ -41,7 +41,7 @@ fn assert_busy(host: &Host, before: &Picture) {
 fn sigterm_and_sigint_remove_exactly_what_was_made() {
     let pair = Pair::with_lines(2);
     let config = config(&pair);
-    // Of others, and alike.
+    // These belong to other programs and look like those of mptd.
     pair.a.ip("route add 10.81.0.0/16 via 10.71.1.2");
     pair.a.ip("rule add pref 4754 from 10.71.1.1 to 10.99.0.1 lookup 99");
     pair.a.ip("route add 10.99.0.1 dev line1 table 99");

@@ -90,7 +90,7 @@ impl Flood {
             thread::spawn(move || {
                 let mut sent = 0;
                 while !stop.load(Ordering::Relaxed) {
-                    // Where there is no way, none is taken.
+                    // Without a route the packet is not sent.
                     sent += u64::from(socket.send_to(b"secret", &to).is_ok());
                     thread::sleep(BEAT);
                 }

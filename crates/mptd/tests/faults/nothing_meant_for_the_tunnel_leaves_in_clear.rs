@@ -137,7 +137,7 @@ fn after_a_crash_until_the_daemon_runs_again() {
     let flood = Flood::start(&pair.a);
     a.kill();
     assert_eq!(way_to_server(&pair.a), [None, None]);
-    // What has a route of its own is meant for no tunnel.
+    // A network with a route of its own is not meant for a tunnel.
     assert!(pair.a.ip("route get 10.71.1.2").contains("dev line1"));
     thread::sleep(Duration::from_millis(200));
     a.start_again(&pair.a);

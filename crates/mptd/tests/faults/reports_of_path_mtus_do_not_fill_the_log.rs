@@ -31,7 +31,7 @@ fn however_often_they_come() {
     let written = a.lines(&["path MTU lowered"]).len();
     assert!(written <= LINES, "{written} lines about {REPORTS} reports");
     let left_out = a.left_out("connection tunnel");
-    // Of two reports that come before the daemon looks, the later one is logged. Besides, the path has come up.
+    // If two reports come before the daemon looks, only the later one is logged. Besides, the path has come up.
     let reports = usize::from(REPORTS);
     assert!(
         written + left_out > reports / 2 && written + left_out <= reports + 1,

@@ -240,7 +240,7 @@ fn the_helper_outlives_signals_to_the_group_and_not_the_daemon() {
     wait_for("its device", || pair.a.link_exists("mpt0").then_some(()));
     let helper = assert_helper(&daemon);
     let process = nix::unistd::Pid::from_raw(helper.cast_signed());
-    // What a terminal sends on ^C, and `kill -HUP $(pidof mptd)`.
+    // A terminal sends SIGINT on ^C, and `kill -HUP $(pidof mptd)` reaches the helper as well.
     for signal in [Signal::SIGINT, Signal::SIGHUP, Signal::SIGTERM] {
         nix::sys::signal::kill(process, signal).unwrap();
     }

@@ -80,7 +80,7 @@ fn paths_come_and_go_under_traffic() {
     let added = EventKind::PathAdded { connection: "tunnel".into(), path: "line3".into() };
     assert_eq!(events(), added);
 
-    // What cannot be changes nothing.
+    // A change that cannot be made changes nothing.
     assert_eq!(refused(&a, add_path("tunnel", 3, 1)), Code::Config);
     assert_eq!(refused(&a, add_path("office", 3, 1)), Code::NotFound);
     assert_eq!(refused(&a, delete_path("tunnel", "line9")), Code::NotFound);
@@ -174,7 +174,7 @@ fn connections_are_created_and_deleted() {
     pair.a.ip("addr del 10.81.0.1/32 dev lo");
     before.wait_for(&pair.a);
 
-    // What the file has comes back with a reload, as the file has it.
+    // A reload brings back the connections of the file, as the file has them.
     change(&a, delete("tunnel"));
     assert!(a.show().connections.is_empty());
     let Ok(Reply::Reloaded(reloaded)) = a.request(Command::Reload) else { panic!("no reload") };

@@ -109,7 +109,7 @@ fn seven_hundred_packets_black_out_a_stream_for_eight_seconds_and_no_longer() {
         stream_beside(&pair, &a, |first| black_out(&outside, first, &json!({})));
     println!("{} of {sent} lost by 700 forged packets", lost.len());
     assert!(lost.len() <= 700, "{} genuine packets lost by 700 forged ones", lost.len());
-    // What the document states is so: the attack is a real one.
+    // The attack has the effect that the document states.
     assert!(lost.len() >= 500, "only {} lost", lost.len());
     assert!(lost[0] >= forged.start, "lost before the attack");
     let last = *lost.last().unwrap();

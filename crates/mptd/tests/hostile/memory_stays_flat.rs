@@ -76,7 +76,7 @@ fn however_long_everybody_attacks() {
             println!("after {} s and {rounds} rounds: {a} and {b} KiB", start.elapsed().as_secs());
         }
     }
-    // What they left half done is over soon.
+    // The daemon soon gives up the things that they left half done.
     thread::sleep(Duration::from_secs(1));
     let after = scene.memory();
     let [from, to] = [before, after].map(|it| it.map(|bytes| bytes >> 10));

@@ -81,7 +81,7 @@ fn abuse(kinds: &[&str]) {
             }
         }
     }
-    // What it left half done is over soon.
+    // The daemon soon gives up the things that it left half done.
     thread::sleep(Duration::from_secs(1));
     Program::start(&scene.outside, "peer.py", &honest).finish();
     scene.assert_undisturbed(watch, &format!("{kinds:?}"));

@@ -129,7 +129,7 @@ fn with_one_that_was_used() {
         assert_used(&run(outside, &host(&scene, port, secret, &["connect", "join"], &json!({}))));
     }
     assert_eq!(clients(&scene.daemons[1]), list);
-    // What it has become is a client like any other.
+    // The host that has joined is a client like any other.
     let client = json!({ "key": owner.file(), "token": null, "name": "c" });
     let steps = ["connect", "create", "up", "alive", "goodbye"];
     run(outside, &host(&scene, 4764, None, &steps, &client));

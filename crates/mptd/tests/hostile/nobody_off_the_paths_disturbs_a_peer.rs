@@ -73,7 +73,7 @@ fn by_bad_data() {
     attack(&DATA, false);
 }
 
-/// Where data is sealed, not even what would be delivered otherwise has an effect.
+/// If data is sealed, even forged data that would be delivered otherwise has no effect.
 #[test]
 fn by_any_data_where_it_is_sealed() {
     attack(&[&["genuine", "sealed"], &DATA[..]].concat(), true);

@@ -61,7 +61,7 @@ fn by_frames_of_the_control_protocol() {
     assert_fast(&said, RATE);
 }
 
-/// What was read is delivered once more at most where the numbers have gone on: inner transports know that.
+/// A recorded packet is delivered once more at most, if the numbers have gone on. Inner transports recognise it.
 #[test]
 fn by_everything_that_passed_once_more() {
     let _alone = alone();
@@ -72,7 +72,7 @@ fn by_everything_that_passed_once_more() {
     expect_silence(&socket, Duration::from_millis(100));
 }
 
-/// Where data is sealed, which it is without being asked for.
+/// The data is sealed, as it is by default.
 #[test]
 fn by_data_once_more_or_changed() {
     let _alone = alone();

@@ -88,7 +88,7 @@ fn send(socket: &UdpSocket, to: SocketAddr, stop: &AtomicBool) -> Vec<Instant> {
     let mut due = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         datagram[..8].copy_from_slice(&(sent.len() as u64).to_be_bytes());
-        // Where there is no device for a moment it cannot be sent, and is lost like others.
+        // If there is no device for a moment, the datagram cannot be sent and counts as lost.
         let _ = socket.send_to(&datagram, to);
         sent.push(Instant::now());
         due += BEAT;

@@ -140,7 +140,7 @@ fn a_thousand_clients_are_searched_by_keyboard_on_a_phone_in_the_dark() {
     browser.press("Enter");
     browser.wait_for("document.getElementById('name').textContent === 'client777.office'");
     browser.wait_for("document.querySelectorAll('#paths tr').length === 2");
-    // What there is no history of is said, instead of charts that stay empty.
+    // The page says that there is no history of this connection, instead of showing charts that stay empty.
     browser.wait_for(
         "document.getElementById('legend').textContent.startsWith('There is no history')",
     );

@@ -84,7 +84,7 @@ fn the_status_is_repeated_on_terminals_of_every_size() {
 
     a.set_path("tunnel", "line2", PathChange { up: Some(false), ..PathChange::default() });
     terminal.wait_for(&["tunnel degraded", "! path line2 is out of service"]);
-    // What does not fit is counted, and nothing is wrapped by the terminal.
+    // Lines that do not fit are counted, and the terminal wraps none.
     terminal.resize(20, 12);
     let screen = terminal.wait_for(&["tunnel degraded", "more lines"]);
     assert!(!screen.contains("UPLINK"), "{screen}");

@@ -95,7 +95,7 @@ fn by_resolvconf() {
 fn not_where_nothing_can_do_it() {
     let scene = Scene::new(1);
     let line = scene.line(&[]);
-    // Of the programs of this machine, none that decides about names.
+    // None of the programs that manage name servers on this machine is in the PATH.
     let system = System::with(&[]);
     let tools = tempfile::tempdir().unwrap();
     let client = &scene.clients[0];

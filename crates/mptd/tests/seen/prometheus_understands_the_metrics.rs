@@ -107,7 +107,7 @@ fn and_alerts_when_a_path_dies() {
 
     a.kill();
     prometheus.wait_for(&firing("MptDaemonDown"));
-    // What was counted is still there. Which line carried it, the adaptive mapping decided.
+    // The counters are still there. The adaptive mapping decided which line carried the packets.
     prometheus.wait_for("sum(mpt_path_sent_packets_total) > 0");
     prometheus.wait_for("mpt_path_sent_packets_total{path='line2'} >= 0");
 }
@@ -150,7 +150,7 @@ fn and_alerts_while_a_path_loses_packets_and_one_is_near_its_cap() {
     configs[0].path("tunnel", "line1").set("cap", "1 GB/month");
     a.reload(&configs[0]);
     prometheus.wait_for(&format!("absent({})", firing("MptPathNearCap")));
-    // What the alerts compared is still there.
+    // The metrics that the alerts compare are still there.
     prometheus.wait_for("mpt_path_loss_ratio{path='line2'} <= 0.02");
     prometheus.wait_for("mpt_path_cap_used_bytes{path='line1'} > 1.6e6");
     stream.end();
@@ -162,7 +162,7 @@ fn queries() -> Vec<String> {
     let panels = dashboard["panels"].as_array().unwrap().iter();
     let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());
     let query = |target: &Value| target["expr"].as_str().unwrap().to_owned();
-    // What Grafana puts in their places.
+    // Grafana replaces these variables.
     targets
         .map(|it| query(it).replace("$connection", ".*").replace("$__rate_interval", "10s"))
         .collect()

@@ -53,7 +53,7 @@ impl Shell {
             let mut line = String::new();
             let read = self.output.read_line(&mut line).unwrap();
             assert!(read > 0, "the shell ended at {command}: {printed}");
-            // What the command has printed may have no end of line.
+            // The output of the command may have no end of line.
             if let Some((last, code)) = line.trim_end().split_once(DONE) {
                 return (code.parse().unwrap(), printed + last);
             }

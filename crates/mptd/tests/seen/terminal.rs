@@ -16,7 +16,7 @@ impl Terminal {
         let terminal = Terminal { directory: tempfile::tempdir().unwrap() };
         let mut tmux = terminal.tmux(&["-f", "/dev/null", "new-session", "-d"]);
         tmux.args(["-x", &columns.to_string(), "-y", &rows.to_string()]);
-        // What says otherwise about colours where the tests run.
+        // These variables of the environment would change the colours.
         for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
             tmux.env_remove(variable);
         }

@@ -88,7 +88,7 @@ fn an_office_a_concentrator_and_a_controller() {
     let [mut server, mut client] = [Shell::new(&concentrator), Shell::new(&office)];
     let [server_key, client_key] = [key(&mut server, &keys), key(&mut client, &keys)];
     check_and_start(&mut server, &at_server.replace("PUBLIC KEY OF THE OFFICE", &client_key));
-    // What the DNS would say.
+    // This stands for the answer of the DNS.
     client.succeeds("echo 198.51.100.1 vpn.example.org >>/etc/hosts");
     let config = at_client.replace("PUBLIC KEY OF THE CONCENTRATOR", &server_key);
     check_and_start(&mut client, &config);

@@ -37,7 +37,7 @@ fn prepare(shell: &mut Shell) {
         "mkdir -p /dev/net && mount -t tmpfs tmpfs /dev/net && mknod -m 0600 /dev/net/tun c 10 200",
         "rm -rf /etc/mpt && mkdir -p /run/tree/target && cd /run/tree",
         &format!("ln -s {programs} target/release && ln -s {}/packaging .", tree.display()),
-        // What the package brings.
+        // The package brings these files.
         "mkdir -p /usr/share/doc/mpt",
         &format!("cp -r {}/examples /usr/share/doc/mpt/", tree.display()),
         "PATH=/usr/sbin:/usr/bin:/sbin:/bin",

@@ -198,7 +198,7 @@ fn an_uplink_that_swallows_large_packets_is_used_with_those_that_fit() {
     let scene = Scene::new(1);
     let client = &scene.clients[0];
     let line = scene.line(&[]);
-    // What is longer is dropped there, and nobody says so.
+    // A longer packet is dropped there, and nobody reports it.
     scene.router.ip("link set c0u1 mtu 1400");
     let joined = client.succeeds(&["join", &line]);
     let mtu = |uplink: &str| -> u16 {

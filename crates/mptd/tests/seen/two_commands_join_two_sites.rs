@@ -46,7 +46,7 @@ fn each_side_has_one_command_and_their_networks_reach_each_other() {
         let seen = carry(from, to, address);
         assert_eq!(seen, source.parse::<IpAddr>().unwrap(), "addresses stay as they are");
     }
-    // What is not behind the other router goes its own way.
+    // A host that is not behind the other router is reached directly.
     let route = second.host.ip("route get 203.0.113.1");
     assert!(route.contains("dev uplink0"), "{route}");
 

@@ -15,7 +15,7 @@ fn is_heard_no_more(change: impl FnOnce(&Daemon, &mut Config)) {
     let mut configs = pair.configs();
     let _identities = authenticate(&mut configs);
     for config in &mut configs {
-        // What is forged here would have no effect where data is sealed.
+        // The forged packets would have no effect if data were sealed.
         config.connection("tunnel").set("key", 7).set("seal", "off");
     }
     let [mut a, b] = pair.start(&configs);

@@ -94,7 +94,7 @@ fn one_client_does_not_starve_the_others() {
         }
     }
     last.unwrap();
-    // What was refused is said, and how often.
+    // The daemon counts the requests that it refused.
     let refused = |counter: &str| b.show().daemon.control.get(counter).copied().unwrap_or(0);
     assert!(refused("requests_rate_limited") > 0);
     let lines = b.log().lines().count();

@@ -82,7 +82,7 @@ fn and_packets_to_others_are_not() {
     assert!(said.contains("message too long, mtu=584"), "{said}");
     assert_eq!(scene.server.drops("nora.office", "too_big"), 0, "the kernel refused it before");
     ping(host, anna, 1500 - AROUND).unwrap();
-    // What somebody removes is put back as it was.
+    // A route that another program removes is put back as it was.
     host.ip("route del 192.168.7.0/24 dev mpt0");
     wait_for("the route is back", || {
         let shown = host.ip("route show 192.168.7.0/24");

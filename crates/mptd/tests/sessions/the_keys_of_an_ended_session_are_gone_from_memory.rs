@@ -94,7 +94,7 @@ fn search(daemon: &Daemon, frame: &Recorded, preshared: &Preshared) -> Found {
         let [mut at, end] = [start, end].map(|it| u64::from_str_radix(it, 16).unwrap());
         while at < end {
             let mut piece = vec![0; PIECE.min((end - at) as usize)];
-            // What has gone since is not there any more.
+            // Memory that has been freed since cannot be read.
             if memory.read_exact_at(&mut piece, at).is_ok() {
                 look(&piece, frame, preshared, &mut tried, &mut found);
             }
@@ -145,7 +145,7 @@ fn the_keys_of_an_ended_session_are_gone_from_memory() {
     let capture = Capture::start(&pair.a);
     let daemons = pair.start(&configs);
     let frames: Vec<_> = capture.sent().iter().filter_map(Recorded::of).collect();
-    // Of the session that lasts, should there have been two.
+    // The last frame belongs to the session that lasts, should there have been two.
     let frame = frames.last().expect("frames were recorded");
 
     // Nothing is hidden from who looks for it as long as the session is there: so the search finds what there is.

@@ -20,7 +20,7 @@ fn without_keepalives_the_carrier_decides() {
     }
     let [a, b] = pair.start(&configs);
     tcp_both_ways(&pair.a, &pair.b, "10.72.0.2:5001", 300_000);
-    // What set the session up has been said by now.
+    // The frames that set the session up have been sent by now.
     thread::sleep(Duration::from_millis(500));
     let captures = pair.hosts().map(Capture::start);
     let pulse = Pulse::start((&pair.a, "10.72.0.1:5000"), (&pair.b, "10.72.0.2:5000"));
