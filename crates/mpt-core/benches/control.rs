@@ -1,5 +1,4 @@
-//! What the control protocol costs in cryptography: frames of a session, each step of a handshake
-//! at both ends, and the defence against floods.
+//! The cost of the control protocol in cryptography: frames of a session, each step of a handshake at both ends, and the defence against floods.
 
 use std::hint::black_box;
 use std::net::SocketAddr;

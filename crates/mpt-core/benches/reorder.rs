@@ -24,7 +24,7 @@ impl Sink<Handle> for Count {
     fn discard(&mut self, _: Handle) {}
 }
 
-/// What arrives, again and again: the path and the number, counted from the begin of the round.
+/// The arrivals of a round, which is repeated: the path and the number, counted from the begin of the round.
 struct Arrivals {
     order: Vec<(usize, u32)>,
     paths: usize,

@@ -1,4 +1,4 @@
-//! What the choice of a path costs, per packet.
+//! The cost of the choice of a path, per packet.
 
 use std::hint::black_box;
 

@@ -1,6 +1,5 @@
-//! What a concentrator's control sessions cost it: clients with two paths each, all active, so that
-//! every path is probed ten times a second from both ends. The figure is the processor time per
-//! second, next to the number of frames received.
+//! The cost of a concentrator's control sessions: clients with two paths each, all active, so that every path is probed ten times a second from both
+//! ends. The figure is the processor time per second, next to the number of frames received.
 
 #[path = "../tests/sessions/frames.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the tests use the rest")]

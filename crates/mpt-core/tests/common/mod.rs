@@ -108,7 +108,7 @@ pub fn endpoint(config: ConnectionConfig) -> Tunnels<Packet> {
 /// Handle of a received packet: its bytes, which the tests never free.
 pub type Packet = &'static [u8];
 
-/// What the device got, in order.
+/// The packets that the device got, in order.
 #[derive(Debug, Default)]
 pub struct Device {
     pub delivered: Vec<Packet>,

@@ -21,8 +21,8 @@ fn both_ends_leave_it_and_return() {
     assert!(network.ends.iter().all(|end| end.is_up(FIRST) && end.is_up(SECOND)));
 }
 
-/// Where the prototype takes the path into use again with the next keepalive it hears, and loses
-/// half of what it sends: here the path has to be proved, in the direction in which it is used.
+/// The prototype takes the path into use again with the next keepalive that it hears, and loses half of what it sends. Here the path has to be proved
+/// in the direction in which it is used.
 #[test]
 fn one_broken_direction_is_not_used_while_it_is_broken() {
     let mut network = Network::new(&Authentication::None);
@@ -51,7 +51,7 @@ fn a_path_that_is_down_by_hand_stays_down_at_both_ends() {
     }
 }
 
-/// What the prototype never does, because it looks for another path only.
+/// The prototype never does this, because it looks for another path only.
 #[test]
 fn the_last_path_is_announced_over_itself() {
     let mut network = Network::new(&Authentication::None);

@@ -44,7 +44,7 @@ fn a_silent_peer_is_asked_over_every_path_and_then_no_more() {
     assert_eq!((over(FIRST)[0] - over(SECOND)[0]).as_secs(), 3);
 }
 
-/// What was said first may be wrong by now; only the last word is sent on.
+/// An earlier command may be wrong by now, so only the last one is repeated.
 #[test]
 fn the_last_word_is_told() {
     let mut network = Network::new(&Authentication::None);

@@ -25,7 +25,7 @@ pub(crate) fn address(end: u8, path: PathId) -> IpAddr {
     format!("10.{}.1.{end}", path.0).parse().unwrap()
 }
 
-/// What an end (2 or 3) is configured to be.
+/// Returns the configuration of an end (2 or 3).
 pub(crate) fn config(end: u8, authentication: &Authentication) -> Config {
     let other = 5 - end;
     let path = |id| PathConfig {
@@ -53,7 +53,7 @@ pub(crate) struct End {
     pub(crate) compat: Compat,
     /// Paths as the last events say: silent, told down.
     pub(crate) paths: BTreeMap<PathId, (bool, bool)>,
-    /// What the peer was told, and what came of it.
+    /// The commands to the peer and their outcomes.
     pub(crate) told: Vec<(String, bool, Outcome)>,
     /// Creations: whether we asked, what came of it, and the data port of the other end.
     pub(crate) created: Vec<(bool, Outcome, Option<u16>)>,
@@ -97,7 +97,7 @@ pub(crate) struct Network {
     pub(crate) broken: BTreeSet<(usize, PathId)>,
     /// Messages of these numbers (from 0, of both ends) get lost.
     pub(crate) lost: BTreeSet<usize>,
-    /// Of command messages only: when, from which end, over which path, what.
+    /// The command messages: when each was sent, by which end, over which path, and its bytes.
     pub(crate) commands: Vec<(Duration, usize, PathId, Vec<u8>)>,
     began: Instant,
     flying: Vec<(Instant, usize, PathId, bool, Vec<u8>)>,

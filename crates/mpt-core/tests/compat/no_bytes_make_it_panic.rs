@@ -8,7 +8,7 @@ use crate::harness::{COMMAND_PORT, End, FIRST, SECOND, address, config, start};
 
 const ITERATIONS: usize = 2_000;
 
-/// What happens to an end.
+/// An input of an end.
 #[derive(Debug, bolero::TypeGenerator)]
 enum Input {
     Data {

@@ -6,7 +6,7 @@ use mpt_wire::legacy::command::{self, Authentication as Proof, Code, Header, Pat
 
 use crate::harness::{COMMAND_PORT, End, FIRST, SECOND, address, config, start};
 
-/// What an end answers and whether its first path is still up after these messages.
+/// Returns the answers of an end to these messages, and whether its first path is still up afterwards.
 fn after(
     authentication: &Authentication,
     messages: &[(SocketAddr, Vec<u8>)],
@@ -92,7 +92,7 @@ fn sources_are_checked() {
     let (answers, up, counters, _) = after(&Authentication::None, &messages);
     assert_eq!((answers, up, counters.wrong_source), (0, true, 2));
 
-    // Whoever began has to finish.
+    // The address that began an exchange has to finish it.
     let other: SocketAddr = (address(2, FIRST), COMMAND_PORT).into();
     let messages = [(peer(), plain(Round::One)), (other, plain(Round::Three))];
     let (answers, up, counters, _) = after(&Authentication::None, &messages);

@@ -1,4 +1,4 @@
-//! What cannot work is refused before it does harm.
+//! A configuration that cannot work is refused before it does harm.
 
 use mpt_core::{
     ConfigError, ConnectionConfig, Mapping, PathConfig, PortRange, Selector, Tunnels, check,

@@ -14,7 +14,7 @@ use super::harness::*;
 const HANDSHAKES: usize = 1000;
 const FRAMES: usize = 20_000;
 
-/// What is made of a real frame.
+/// The changes that are made to a real frame.
 #[derive(Debug, bolero::TypeGenerator)]
 struct Damage {
     /// Nothing of it is kept.

@@ -1,5 +1,4 @@
-//! What comes in belongs to one path of one connection, by socket, remote address, remote port
-//! where configured, and key.
+//! A datagram that comes in belongs to one path of one connection, by socket, remote address, remote port where configured, and key.
 
 use std::net::SocketAddr;
 

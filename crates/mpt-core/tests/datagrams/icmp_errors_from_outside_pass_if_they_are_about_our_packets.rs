@@ -145,7 +145,7 @@ fn of_a_flood_as_many_arrive_as_a_traceroute_needs() {
     let (_, connection) = endpoint.connections().next().unwrap();
     assert_eq!(connection.remarks().icmp_from_outside, delivered as u64);
     assert_eq!(connection.datagram_drops().icmp_limited, 100_000 - delivered as u64);
-    // What is no such error is not held back.
+    // Other packets are not held back.
     let now = start + Duration::from_secs(10);
     receive(&mut endpoint, now, 1, &genuine, &mut device).unwrap();
     assert_eq!(device.delivered.len(), delivered + 1);

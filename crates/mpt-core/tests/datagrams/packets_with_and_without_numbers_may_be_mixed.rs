@@ -1,4 +1,4 @@
-//! What a plain RFC 8086 peer may send.
+//! Packets that a plain RFC 8086 peer may send.
 
 use mpt_core::{Accepted, ConnectionConfig, Tunnels};
 

@@ -14,7 +14,7 @@ const fn millis(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// What came out of a test.
+/// The result of a test.
 struct Found {
     bits_per_second: f64,
     took: Duration,

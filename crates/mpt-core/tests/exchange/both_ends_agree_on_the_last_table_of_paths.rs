@@ -57,7 +57,7 @@ struct Exchange {
     ticks: u64,
     announcer: Announcer<u8>,
     heard: Heard,
-    /// What the receiver took in last.
+    /// The table that the receiver took in last.
     table: Option<(u32, u32, Vec<u8>)>,
     in_flight: BTreeMap<(u64, usize), Message>,
     sent: usize,

@@ -48,7 +48,7 @@ proptest! {
                 prop_assert!(len > MAX_PAYLOAD_LEN || nonces[from].len() >= 128);
                 continue;
             }
-            // Of the bytes, as a receiver or an eavesdropper sees them.
+            // The nonce is taken from the bytes, as a receiver or an eavesdropper sees them.
             let nonce = u64::from_be_bytes(frame[6..14].try_into().unwrap());
             prop_assert_eq!((nonce >> 48) as u16, path);
             prop_assert!(nonces[from].insert(nonce), "nonce {:#x} twice", nonce);

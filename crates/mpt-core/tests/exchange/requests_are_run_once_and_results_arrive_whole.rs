@@ -15,9 +15,9 @@ use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
 struct Channel {
-    /// Of 1,000 requests, and of 1,000 results.
+    /// The number lost of 1,000 requests, and of 1,000 results.
     lost: [u32; 2],
-    /// Of 1,000 messages.
+    /// The number doubled of 1,000 messages.
     doubled: u32,
     delay: u32,
     /// On top of the delay, at most. In milliseconds, both.
@@ -61,11 +61,11 @@ enum Happening {
     },
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Completed(Vec<u8>),
-    /// How long after the request.
+    /// The failure, and the time since the request.
     Failed(Failure, Duration),
 }
 
@@ -104,7 +104,7 @@ impl World {
     }
 }
 
-/// How often each job was run, and what became of it.
+/// Returns how often each job was run, and the outcome of each request.
 fn exchange(
     seed: u64,
     first_id: u32,

@@ -203,7 +203,7 @@ impl Checked {
                 assert!(in_time || !known);
                 assert!(!self.path.handle_echo(now, token));
                 if known {
-                    // What may have lain unread is no round trip.
+                    // The time of an echo that may have lain unread is no round-trip time.
                     let measured = self.path.rtt().latest() == Some(now - sent);
                     assert!(measured || sent < self.slept);
                     assert!(!self.path.is_silent());

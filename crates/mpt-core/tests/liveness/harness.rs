@@ -83,7 +83,7 @@ pub(crate) struct End {
     standing_still: Instant,
 }
 
-/// What an end was told of one of its paths, and when.
+/// A message to an end about one of its paths, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) at: Duration,

@@ -44,7 +44,7 @@ fn a_new_weight_holds_from_the_next_packet_on() {
     assert_eq!(send_many(&mut endpoint, 4), [1, 2, 1, 2]);
 }
 
-/// What the paths are made to do, after a number of packets.
+/// A change of the paths, after a number of packets.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     after: usize,

@@ -34,7 +34,7 @@ fn inversions(seed: u64, ahead: u32, until: u64) -> usize {
     network.assert_all_delivered_once();
     assert_eq!(network.hosts[1].forged.len(), 1);
     let delivered = network.delivered(0);
-    // What has arrived before is delivered in order even so: both paths together hold less than 400 packets.
+    // Packets from before the forged one are delivered in order even so: both paths together hold less than 400 packets.
     let before: Vec<u64> = delivered.iter().copied().filter(|&id| id < forged_at - 400).collect();
     assert!(before.is_sorted());
     let after: Vec<u64> = delivered.iter().copied().filter(|&id| id >= healed).collect();

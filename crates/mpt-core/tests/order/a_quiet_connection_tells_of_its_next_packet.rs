@@ -1,4 +1,4 @@
-//! What wakes the probes of a connection that was idle.
+//! Packets that wake the probes of a connection that was idle.
 
 use mpt_core::{ConnectionId, DownReason, InnerDrop};
 

@@ -10,7 +10,7 @@ use mpt_core::path::discovery::{
 };
 use proptest::prelude::*;
 
-/// How often the peer confirms that it hears small frames.
+/// The interval at which the peer confirms that it hears small frames.
 const KEEPALIVE: Duration = Duration::from_millis(100);
 
 /// A path, and the end that probes it.
@@ -19,7 +19,7 @@ struct Model {
     /// The largest packet that the path carries.
     mtu: u16,
     rtt: Duration,
-    /// How many of 1,000 datagrams are lost, each way.
+    /// The number lost of 1,000 datagrams, each way.
     loss: u32,
     /// Nothing passes at all.
     dead: bool,

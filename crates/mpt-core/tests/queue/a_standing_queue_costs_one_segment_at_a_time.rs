@@ -39,8 +39,7 @@ fn a_queue_below_the_target_costs_nothing() {
 
 #[test]
 fn a_burst_that_ends_within_the_interval_costs_nothing() {
-    // What came at 100 ms has waited longer than the target from 141 ms until all of it has left, at
-    // 180 ms.
+    // The burst of 100 ms has waited longer than the target from 141 ms until all of it has left, at 180 ms.
     assert_eq!(drops(5000, |t| if t == 100 { 80 } else { 5 }), []);
     // It is the interval that is not over: a burst that takes longer costs one segment.
     assert_eq!(drops(5000, |t| if t == 100 { 95 } else { 5 }), [191]);
@@ -60,7 +59,7 @@ fn a_standing_queue_costs_a_segment_per_one_and_a_half_times_target_and_sojourn(
 
 #[test]
 fn the_interval_begins_anew_after_the_queue_was_short() {
-    // What waits at 40 ms is over the target until about 120 ms, and what comes from 1000 ms on is.
+    // The queue of 40 ms is over the target until about 120 ms, and the one from 1000 ms on is.
     let drops = drops(2000, |t| if (40..1000).contains(&t) { 10 } else { 80 });
     let (before, after): (Vec<u64>, Vec<u64>) = drops.into_iter().partition(|&t| t < 1000);
     assert_eq!(before, [91]);

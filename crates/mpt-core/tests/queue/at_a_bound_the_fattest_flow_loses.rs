@@ -69,7 +69,7 @@ fn a_packet_larger_than_the_bound_is_refused_and_nothing_dropped_for_it() {
     let counters = owner.queue.counters();
     assert_eq!((counters.refused, counters.overflowed), (12, 0));
     assert_eq!(owner.drain(now, 3), [0, 9000, 0]);
-    // What has not left of a packet is what counts.
+    // Only the part of a packet that has not left counts.
     let begun = mpt_core::queue::Waiting { first: 1, ..packet(2, 11, 1000) };
     owner.push(now, begun).unwrap();
     assert_eq!(owner.drain(now, 3), [0, 0, 10_000]);

@@ -1,4 +1,4 @@
-//! Where the law drops a segment of others, it marks one of an ECN-capable packet; bounds drop both.
+//! If the law drops a segment of other packets, it marks one of an ECN-capable packet; bounds drop both.
 
 use mpt_core::queue::{Limits, Waiting};
 

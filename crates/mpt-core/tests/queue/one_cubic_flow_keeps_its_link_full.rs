@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::harness::{Owner, WIDE, ms, origin, packet};
 
-/// What 12 s of one flow gave, after the first 8 s.
+/// The results of 12 s of one flow, after the first 8 s.
 #[derive(Debug)]
 struct Outcome {
     /// Part of the link's time that it was busy for.

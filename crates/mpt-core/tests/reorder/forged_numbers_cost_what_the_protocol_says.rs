@@ -28,7 +28,7 @@ struct Stream {
     attack: Duration,
 }
 
-/// What became of it.
+/// The effect of the attack.
 #[derive(Debug, Default)]
 struct Outcome {
     forged: usize,

@@ -61,7 +61,7 @@ impl Link {
     }
 }
 
-/// What happens at some time of a scenario.
+/// An event at some time of a scenario.
 #[derive(Clone)]
 pub(crate) enum Event {
     /// The sender's weights change (0: the path is not used), announced to the receiver or not. The
@@ -73,7 +73,7 @@ pub(crate) enum Event {
     /// The receiver's path state.
     Down(usize),
     Up(usize),
-    /// What the link does.
+    /// A change of the link.
     Dead(usize, bool),
     Delay(usize, f64),
     /// The sender pauses or goes on.
@@ -208,7 +208,7 @@ impl Scenario {
     }
 }
 
-/// What a scenario showed.
+/// The results of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) sent: u64,

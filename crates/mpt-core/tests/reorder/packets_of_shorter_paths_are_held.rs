@@ -181,7 +181,7 @@ proptest! {
         }
         let mut numbers = sink.delivered.clone();
         if early_release {
-            // What one protocol has to wait for and another has not looks late: the evidence may err.
+            // A packet for which one protocol has to wait, and the other has not, looks late: the evidence may err.
             numbers.sort_unstable();
         }
         prop_assert!(numbers.into_iter().eq(0..packets.len() as u32));

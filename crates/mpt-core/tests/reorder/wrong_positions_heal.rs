@@ -100,7 +100,7 @@ fn a_peer_that_restarts_without_saying_so_is_heard_after_a_second() {
     assert!(figures.stall <= 1100.0, "{figures:?}");
 }
 
-/// Where restarts are expected, the first two numbers may be lost as copies of old ones, and the old packets of the slow path are late.
+/// If restarts are expected, the first two numbers may be lost as copies of old ones, and the old packets of the slow path are late.
 #[test]
 fn a_peer_that_is_expected_to_restart_without_saying_so_is_heard_at_once() {
     // From 60,000 on, 0 is out of reach (three strays do it) or ahead within the window (a gap): as without.

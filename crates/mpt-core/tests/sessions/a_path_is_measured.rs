@@ -26,7 +26,7 @@ fn start(network: &mut Network, side: Side, path: usize, number: u64) -> Result<
     })
 }
 
-/// What a path carries in Mbit/s. Data flows meanwhile, a packet every 10 ms.
+/// Measures the rate of a path in Mbit/s. Data flows meanwhile, a packet every 10 ms.
 fn measure(network: &mut Network, side: Side, path: usize, number: u64) -> f64 {
     start(network, side, path, number).expect("it works");
     for _ in 0..1000 {

@@ -116,7 +116,7 @@ fn a_metered_path_that_is_busy_is_left_as_soon_as_any_other() {
     assert!(network.path(CLIENT, 0).dead_after >= 3 * SECOND, "it carries little now");
 }
 
-/// What has carried as much as it may is left by both ends, as if by hand.
+/// A path that has carried as much as it may is left by both ends, as if by hand.
 #[test]
 fn a_path_at_its_cap_is_left_by_both_ends() {
     let mut network = Network::established(Setup::new(2, &[5, 20]));

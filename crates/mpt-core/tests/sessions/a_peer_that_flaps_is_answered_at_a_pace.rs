@@ -24,7 +24,7 @@ struct Client {
     server: Server,
     raw: Raw,
     session: SessionId,
-    /// What it says of its paths.
+    /// The entries of its table of paths.
     entries: Vec<PathEntry>,
     generation: u32,
     /// Acknowledges our tables.
@@ -174,7 +174,7 @@ fn check(change: impl Fn(&mut PathEntry, u64)) {
         assert!(tables <= most, "seed {seed}: {tables} tables for {hostile} frames, not {most}");
         // An answer to each frame, and a probe of a path that it takes into use again.
         assert!(ours <= 2 * hostile + most, "seed {seed}: {ours} frames for {hostile}");
-        // What it says last is what counts, and it learns what follows from that.
+        // The last table of the peer counts, and the peer learns what follows from it.
         client.acknowledges = true;
         for entry in &mut client.entries {
             *entry = PathEntry { weight: 3, wish: 5, state: PathState::USABLE, ..*entry };

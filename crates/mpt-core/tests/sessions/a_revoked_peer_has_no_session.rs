@@ -10,7 +10,7 @@ use super::hub::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What the hub lets a client do unless a test says otherwise.
+/// Returns the rights of a client at the hub, unless a test says otherwise.
 fn peer(client: usize) -> Peer {
     Peer {
         public_key: key(client).public(),
@@ -96,7 +96,7 @@ fn when_its_keys_are_not_confirmed_yet() {
     assert!(!hub.nodes[HUB].events.iter().any(|it| matches!(it, Event::Established { .. })));
 }
 
-/// What can be narrowed in place is: the session goes on with other timers.
+/// A right that can be narrowed in place is narrowed: the session goes on with other timers.
 #[test]
 fn but_one_with_other_timers_goes_on() {
     let mut hub = Hub::new(1);

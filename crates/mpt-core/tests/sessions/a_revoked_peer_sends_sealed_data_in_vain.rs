@@ -9,7 +9,7 @@ use super::network::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What the reload of a file does to the server.
+/// The effect of the reload of a file on the server.
 type Reload = fn(&mut Network);
 
 /// Lets a client send data that is still on its way when the server reloads its file, and returns how many of these packets are delivered, how many

@@ -62,7 +62,7 @@ fn without_a_token_there_is_silence() {
     }
 }
 
-/// Whoever knows how a token is called, but not its secret, gets an answer that it cannot open, and nothing else.
+/// A host that knows the name of a token, but not its secret, gets an answer that it cannot open, and nothing else.
 #[test]
 fn the_name_of_a_token_is_not_enough() {
     let mut server = server(&[1]);

@@ -1,5 +1,5 @@
-//! Whoever sends from an address that has not answered a challenge, be it an attacker on the path
-//! who moves genuine frames or a peer, has no more bytes sent there than came from there.
+//! An address that has not answered a challenge gets no more bytes than came from it, whether an attacker on the path moves genuine frames there or a
+//! peer sends from it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -230,7 +230,7 @@ fn frame(draw: &mut Draw, peer: &mut Raw, tokens: &mut Vec<u64>) -> Vec<u8> {
             }
             7 => writer.push(&Message::Result { id: 1, offset: 0, total: 1, chunk: b"x" }),
             8 => clock(draw, &mut writer),
-            // What ends tell one another of data, and ask of it. A report begins with a clock.
+            // Reports about data, and requests for them. A report begins with a clock.
             9 => clock(draw, &mut writer).and_then(|()| {
                 let stamp = |draw: &mut Draw| {
                     let (number, time) = (draw.next(300) as u32, draw.next(1 << 30) as u32);

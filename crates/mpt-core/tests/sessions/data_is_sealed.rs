@@ -104,7 +104,7 @@ fn whatever_is_changed_on_the_way_is_counted_and_changes_nothing() {
                 bad[0] &= !0x10;
                 headers += 1;
             }
-            // Of the other direction.
+            // A packet of the other direction.
             6 => {
                 let back = (CLIENT, *path, wire.from, wire.bytes.clone());
                 network.inject(back.0, back.1, address(*path, SERVER), back.3);

@@ -1,4 +1,4 @@
-//! What two hosts are like, and one of them: a node with a connection and its session.
+//! The properties of two hosts, and one of them: a node with a connection and its session.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -33,7 +33,7 @@ pub const fn millis(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// What two hosts and their network are like.
+/// The properties of two hosts and their network.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub seed: u64,
@@ -200,7 +200,7 @@ impl Host {
         self.path_events.iter().filter(|event| is(event)).count()
     }
 
-    /// How often a path became what is told by events.
+    /// Returns how often a path came into this state, as events report it.
     pub fn changes(&self, path: usize, state: State) -> usize {
         let id = self.paths[path];
         self.count_of_paths(|event| {
@@ -217,7 +217,7 @@ fn name(path: usize) -> String {
     format!("path {path}")
 }
 
-/// Where a side is on a path in the beginning.
+/// Returns the address of a side on a path in the beginning.
 pub fn address(path: usize, side: Side) -> SocketAddr {
     let ip = IpAddr::V4(Ipv4Addr::new(192, 0, path as u8, 1 + side as u8));
     SocketAddr::new(ip, 4754)

@@ -28,7 +28,7 @@ pub struct Daemon {
 pub struct Hub {
     pub nodes: Vec<Daemon>,
     pub now: Instant,
-    /// What the hub needed of the processor, if there is a clock to tell.
+    /// The processor time that the hub needed, if there is a clock to tell.
     pub spent: Duration,
     pub clock: Option<fn() -> Instant>,
     /// Initiations that came to the hub, once this is switched on.
@@ -37,7 +37,7 @@ pub struct Hub {
     pub sent_to: BTreeMap<usize, usize>,
     /// Nothing arrives at this node.
     pub lose: Option<usize>,
-    /// How connections from now on map packets to paths.
+    /// The mapping of packets to paths of connections that are created from now on.
     pub mapping: Mapping,
     on_their_way: VecDeque<(usize, SocketAddr, SocketId, SocketAddr, Transmit)>,
 }
@@ -53,7 +53,7 @@ pub fn key(node: usize) -> PrivateKey {
     PrivateKey::from_seed(seed)
 }
 
-/// Where a node is on its path; the hub is at one place only.
+/// Returns the address of a node on its path; the hub has one address only.
 fn address(node: usize, path: u16) -> SocketAddr {
     let ip = Ipv4Addr::new(10, (node >> 8) as u8, node as u8, 1);
     let port = if node == HUB { 4754 } else { 5000 + path };
@@ -84,7 +84,7 @@ impl Hub {
         }
     }
 
-    /// What the hub lets the peers do.
+    /// Sets the peers that the hub allows, and their rights.
     pub fn allow(&mut self, peers: impl Iterator<Item = PublicKey>) {
         let peer = |public_key| Peer {
             public_key,
@@ -170,8 +170,7 @@ impl Hub {
         format!("{sessions:#?}\n{:?}", all.counters())
     }
 
-    /// What the hub's owner does when a client asks for a connection: the paths of the client are
-    /// learnt.
+    /// Does as the hub's owner does when a client asks for a connection: the paths of the client are learnt.
     pub fn create(&mut self, session: SessionId, client: usize, name: &str) -> ConnectionId {
         let now = self.now;
         let daemon = &mut self.nodes[HUB];
@@ -330,7 +329,7 @@ impl Hub {
         for id in 0..daemon.node.tunnels().connections().count() {
             let connection = daemon.node.tunnels().connection(ConnectionId(id as u32));
             let mut packet = packet(connection.unwrap().config().selectors[0].destination);
-            // Where no path is up it is dropped, and wakes the session all the same.
+            // If no path is up, the packet is dropped, and wakes the session all the same.
             let _ = daemon.node.handle_inner(
                 now,
                 DeviceId(0),

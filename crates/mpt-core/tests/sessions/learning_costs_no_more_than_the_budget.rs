@@ -1,5 +1,5 @@
-//! What senders tell their peers so that they can learn stays within the budget of the daemon, however many connections
-//! are in use; one connection alone is not slowed, and probes never are.
+//! The frames from which peers learn stay within the budget of the daemon, however many connections are in use; one connection alone is not slowed,
+//! and probes never are.
 
 use std::time::Duration;
 
@@ -11,8 +11,7 @@ use super::hub::{HUB, Hub, key};
 /// Time between two packets on each connection.
 const STEP: Duration = Duration::from_millis(5);
 
-/// What a hub sends in a second while a packet leaves every 5 ms on each of its connections: frames between probes, and
-/// probes.
+/// Returns how many frames a hub sends in a second while a packet leaves every 5 ms on each of its connections: frames between probes, and probes.
 fn second(clients: usize, budget: u32) -> (u64, u64) {
     let mut hub = Hub::new(clients);
     hub.mapping = Mapping::Adaptive;

@@ -10,7 +10,7 @@ use mpt_core::liveness::State;
 use super::host::address;
 use super::network::*;
 
-/// What a side has sent on each path, and what the other one has counted there.
+/// For each path, the packets that a side has sent and that the other one has counted there.
 type Counts = [[u64; 2]; 2];
 
 fn counts(network: &Network, side: Side) -> Counts {

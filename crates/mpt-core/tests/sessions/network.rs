@@ -205,7 +205,7 @@ impl Network {
         }
     }
 
-    /// What `act` does to a host at its own time, and what follows from that.
+    /// Runs `act` on a host at its own time, and what follows from that.
     pub fn at<R>(&mut self, side: Side, act: impl FnOnce(&mut Host, Instant) -> R) -> R {
         let local = self.local(side);
         let result = act(&mut self.hosts[side], local);
@@ -400,7 +400,7 @@ impl Network {
             for path in 0..self.links.len() {
                 for side in SIDES {
                     while let Some(wire) = self.links[path][side].poll(self.now) {
-                        // Where the receiver was, nobody is any more.
+                        // A receiver that has another address by now gets nothing.
                         if wire.to == self.addresses[path][1 - side] {
                             self.arrive(1 - side, path, wire);
                         }
@@ -516,7 +516,7 @@ impl Network {
         self.links[path][side].enqueue(self.now, size, Wire { from, to, bytes })
     }
 
-    /// What the clock of a host shows now.
+    /// Returns the time that the clock of a host shows now.
     pub fn local(&self, side: Side) -> Instant {
         let elapsed = (self.now - self.start - self.stood[side]).as_nanos() as i128;
         let shown = elapsed + elapsed * i128::from(self.setup.skew[side]) / 1_000_000;

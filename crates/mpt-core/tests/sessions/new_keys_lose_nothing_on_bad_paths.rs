@@ -40,7 +40,7 @@ fn dropped(network: &Network, side: Side) -> u64 {
     tunnels.datagram_drops().total() + connection.datagram_drops().total()
 }
 
-/// How many of the packets from `side` were delivered, each once.
+/// Returns the share of the packets from `side` that were delivered, each once.
 fn share(network: &Network, side: Side) -> f64 {
     let delivered = network.delivered(side);
     let different: BTreeSet<u64> = delivered.iter().copied().collect();

@@ -157,7 +157,7 @@ fn ranges(draw: &mut Draw, near: u32) -> Vec<MissingEntry> {
     draw.some(40, |draw| MissingEntry { first: draw.wild(near), count: draw.wild_16() })
 }
 
-/// What the peer says honestly: it answers probes, hears the daemon on its path, and asks to be heard.
+/// Returns the honest messages of the peer: it answers probes, hears the daemon on its path, and asks to be heard.
 fn honest(peer: &mut Raw, tokens: Vec<u64>, frames: &mut u32) -> Vec<u8> {
     *frames += 1;
     let mut messages: Vec<_> = tokens.into_iter().map(|token| Message::Echo { token }).collect();
@@ -236,7 +236,7 @@ fn run(seed: u64, mapping: Mapping) -> (u64, u64) {
             let mut payload = Vec::new();
             let mut writer = Writer::new(&mut payload, 1170);
             for _ in 0..1 + draw.next(5) {
-                // What does not fit is left out.
+                // A message that does not fit is left out.
                 let _ = push(&mut draw, near, &mut writer);
             }
             let frame = peer.seal_on(1 + (draw.next(8) / 7) as u16, &payload);

@@ -133,7 +133,7 @@ fn lossy(share: f64) -> Loss {
     Loss::Bernoulli(Probability::new(share).unwrap())
 }
 
-/// How often what is remarkable was counted, at both ends.
+/// Returns the counters of remarkable packets, summed over both ends.
 fn remarks(network: &Network) -> Remarks {
     let mut sum = Remarks::default();
     for host in &network.hosts {
@@ -187,7 +187,7 @@ fn what_is_not_kept_as_it_was_sent_is_not_sent_again() {
     let mut network = losing(2, &[20, 20], 0.05);
     network.run_traffic(SECOND, millis(2));
     network.hosts.iter_mut().for_each(|host| host.spoils = true);
-    // What was kept before has come or is too old.
+    // The packets that were kept before have come or are too old.
     network.run_traffic(2 * SECOND, millis(2));
     network.captured_data = Some(Vec::new());
     network.run_traffic(3 * SECOND, millis(2));

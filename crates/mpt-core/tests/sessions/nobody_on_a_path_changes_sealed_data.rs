@@ -14,9 +14,9 @@ use super::network::*;
 /// A packet that was sent: from which side, over which path.
 type Sent = (Side, usize, Vec<u8>);
 
-/// What the attacker has to make packets of.
+/// The material from which the attacker makes packets.
 struct Spoils<'a> {
-    /// How many packets he has seen.
+    /// The number of packets that the attacker has seen.
     nth: usize,
     /// The packet that was just sent, which has not arrived yet.
     packet: &'a Sent,
@@ -32,8 +32,8 @@ struct Spoils<'a> {
     former: Option<&'a Sent>,
 }
 
-/// What the attacker sends to the receiver of `packet` on its path, from its address. None of it is a
-/// packet as it was sent, but for repetitions of what has arrived.
+/// Returns the datagrams that the attacker sends to the receiver of `packet` on its path, from its address. None of them is a packet as it was sent,
+/// but for repetitions of packets that have arrived.
 fn altered(spoils: &Spoils<'_>) -> Vec<Vec<u8>> {
     let Spoils { nth, packet, before, arrived, back, elsewhere, former } = *spoils;
     let bytes = &packet.2;
@@ -112,7 +112,7 @@ fn state(network: &Network) -> String {
     text
 }
 
-/// What a side has delivered, and when.
+/// Returns the packets that a side has delivered, with their times.
 fn since(network: &Network, side: Side, start: Instant) -> Vec<(Duration, u64)> {
     network.hosts[side].delivered.iter().map(|&(at, id)| (at - start, id)).collect()
 }

@@ -35,7 +35,7 @@ fn each_direction_by_itself_and_no_path_suffers() {
                 assert_eq!((view.state, view.flaps), (State::Up, 0), "seed {seed}");
                 assert_eq!(view.mtu_phase, Phase::SearchComplete);
                 assert!(view.mtu_confirmed);
-                // What is lost, and what takes longer, is not in the round-trip time.
+                // Probes that are lost or take longer do not count in the round-trip time.
                 let rtt = millis([20, 80][path]);
                 assert!(view.rtt.unwrap() < rtt + millis(1), "{:?}", view.rtt);
             }

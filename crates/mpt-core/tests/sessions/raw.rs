@@ -21,7 +21,7 @@ use super::hub::{connection, key, path_config};
 pub struct Server {
     pub node: Node<Span>,
     pub now: Instant,
-    /// How connections from now on map packets to paths.
+    /// The mapping of packets to paths of connections that are created from now on.
     pub mapping: Mapping,
 }
 
@@ -140,9 +140,9 @@ impl Server {
 /// A peer with keys.
 pub struct Raw {
     transport: Transport,
-    /// What the daemon said when it accepted.
+    /// The Welcome with which the daemon accepted.
     pub welcome: Welcome,
-    /// Where it is.
+    /// The address of the peer.
     pub address: SocketAddr,
 }
 
@@ -181,7 +181,7 @@ impl Raw {
             sealing: None,
         };
         let peer = key(SERVER).public();
-        // Where another session of the peer is not confirmed, the server demands a challenge first.
+        // If another session of the peer is not confirmed, the server demands a challenge first.
         let (transport, welcome) = loop {
             let index = random.u32();
             let initiation = Initiation::new(&own, &peer, psk, index, &hello, &mut random);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::host::Wire;
 
-/// How a host reads its sockets.
+/// The way in which a host reads its sockets.
 #[derive(Debug, Default)]
 pub enum Reader {
     /// Every datagram at its arrival.

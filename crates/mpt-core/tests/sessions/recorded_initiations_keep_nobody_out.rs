@@ -23,7 +23,7 @@ fn limit(round_trip: u64) -> Duration {
     2 * millis(round_trip) + millis(100)
 }
 
-/// What happens to a genuine client, and the indices under which it has sent so far.
+/// A course of events for a genuine client. Returns the indices under which it has sent so far.
 type Scenario = fn(&mut Network, &mut [Attacker]) -> Vec<[u8; 4]>;
 
 /// The scenario under every attack.

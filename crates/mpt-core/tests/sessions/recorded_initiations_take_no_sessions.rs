@@ -15,7 +15,7 @@ fn hub(clients: usize) -> Hub {
     hub
 }
 
-/// What somebody has recorded: initiations of each of the clients for connections of these names.
+/// Records initiations of each of the clients for connections of these names.
 fn record(clients: usize, names: &[&str]) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for name in names {

@@ -16,7 +16,7 @@ use super::network::*;
 /// Control frames: sending side, path, datagram.
 pub type Captured = Vec<(Side, usize, Wire)>;
 
-/// What stands behind the GRE header.
+/// Returns the part of a datagram behind the GRE header.
 pub fn control_frame(datagram: &[u8]) -> &[u8] {
     let (_, start) = gre::Repr::parse(datagram).unwrap();
     &datagram[start..]
@@ -37,9 +37,9 @@ pub fn sealed_index(wire: &Wire) -> Option<[u8; 4]> {
 pub enum Sources {
     /// A new one each time, where it receives nothing.
     Forged,
-    /// That of the victim, where it receives nothing.
+    /// The address of the victim, at which the attacker receives nothing.
     Victim,
-    /// So many of its own, where it receives what is sent there. It knows the responder's public key.
+    /// So many addresses of the attacker's own, at which it receives what is sent there. It knows the responder's public key.
     Own(u8),
 }
 

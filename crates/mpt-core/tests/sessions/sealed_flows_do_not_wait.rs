@@ -12,7 +12,7 @@ use super::network::*;
 /// One-way delay of both paths.
 const DELAY: Duration = Duration::from_millis(20);
 
-/// How long each delivered packet of a client took, where one of twenty is lost.
+/// Returns the delay of each delivered packet of a client, if one of twenty is lost.
 fn delays(seed: u64, mapping: Mapping) -> Vec<Duration> {
     let lossy = |params: &mut mpt_link::Params| {
         params.loss = Loss::Bernoulli(Probability::new(0.05).unwrap());

@@ -26,7 +26,7 @@ fn each_direction_for_itself() {
         }
         network.run_traffic(SECOND, millis(1));
         assert_eq!(leads(&network, SERVER), [38, 0, 15], "from the client");
-        // What was known of shorter delays counts for some time yet.
+        // The shorter delays that were known before count for some time yet.
         network.run_traffic(25 * SECOND, millis(5));
         assert_eq!(leads(&network, SERVER), [38, 0, 15], "from the client");
         assert_eq!(leads(&network, CLIENT), [73, 45, 0], "from the server");

@@ -32,7 +32,7 @@ fn somewhere(network: &mut Network) -> SocketAddr {
     SocketAddr::new([a, b, c, d].into(), 1 + network.draw(60_000) as u16)
 }
 
-/// What comes back at once for a datagram from anywhere.
+/// Returns the datagrams that come back at once for a datagram from anywhere.
 fn inject(network: &mut Network, side: Side, path: usize, from: SocketAddr, bytes: Vec<u8>) {
     let len = bytes.len();
     let captured = network.captured.replace(Vec::new());
@@ -130,7 +130,7 @@ fn initiations_of_a_stranger(count: u32) -> Vec<Vec<u8>> {
     (0..count).map(&mut initiation).collect()
 }
 
-/// Whoever knows the public key can make initiations with a right mac1.
+/// A stranger that knows the public key can make initiations with a right mac1.
 #[test]
 fn a_flood_of_handshakes() {
     let mut network = Network::established(Setup::new(1, &[5, 20]));

@@ -29,9 +29,9 @@ pub struct Host {
     pub delivered: Vec<Delivered>,
     /// When forged packets were delivered.
     pub forged: Vec<Instant>,
-    /// How many packets its device has given to the tunnel.
+    /// The number of packets that its device has given to the tunnel.
     pub sent: u64,
-    /// What is added to its sequence numbers on the wire.
+    /// The number that is added to its sequence numbers on the wire.
     first_number: u32,
     side: Side,
     setup: Setup,

@@ -15,7 +15,7 @@ use mpt_link::{ByteCount, Change, Link, Outcome};
 pub use host::Host;
 pub use setup::{Inner, PathSetup, Setup, millis, probability};
 
-/// What travels on a link.
+/// A datagram on a link.
 pub type Datagram = Vec<u8>;
 
 /// The index of a host, and of the direction in which it sends.
@@ -28,7 +28,7 @@ pub const SIDES: [Side; 2] = [0, 1];
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
     pub at: Instant,
-    /// Of the inner packet: counts what the side has sent.
+    /// The number of the inner packet among those that the side has sent.
     pub id: u64,
     pub path: usize,
     /// In its GRE header.
@@ -205,7 +205,7 @@ impl Network {
         }
     }
 
-    /// How many packets from `side` were delivered after one that had been sent later.
+    /// Returns the number of packets from `side` that were delivered after one that had been sent later.
     pub fn inversions(&self, side: Side) -> usize {
         let mut highest = 0;
         let behind = |id: &u64| {

@@ -1,4 +1,4 @@
-//! What a virtual network is like.
+//! The properties of a virtual network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub struct Setup {
     pub key: Option<u32>,
     pub checksum: bool,
     pub inner: Inner,
-    /// How many flows the packets belong to, in turn.
+    /// The number of flows to which the packets belong, in turn.
     pub flows: u16,
     /// Added to every sequence number on the wire: as from a peer that began there.
     pub first_number: u32,
