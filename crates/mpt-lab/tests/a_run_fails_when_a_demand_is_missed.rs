@@ -56,7 +56,7 @@ fn unless_it_is_a_goal_or_the_experiment_is_not_strict() {
 fn a_goal_does_not_fail_it() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path();
-    // Where the machine is too busy the demand is open, and both fail alike.
+    // If the machine is too busy, the demand is open, and both fail alike.
     let (succeeds, errors) = run(directory, true, true, &[]);
     let limited = errors.contains("1 expectation is not met");
     assert!(succeeds || limited, "{errors}");

@@ -69,7 +69,7 @@ fn an_experiment_is_laid_beside_the_paper() {
     assert!(plain > 7.0 && plain < 10.0, "{plain} of 10 Mbit/s");
     assert!(tunnel > 1.5 * plain && tunnel < 20.0, "{tunnel} of 20 Mbit/s");
 
-    // What is there is not measured again.
+    // A case whose results are there is not measured again.
     let measured = |directory: &Path| -> Vec<SystemTime> {
         let entries = fs::read_dir(directory.join("out/cases")).unwrap();
         entries.map(|entry| entry.unwrap().metadata().unwrap().modified().unwrap()).collect()

@@ -36,7 +36,7 @@ fn demo_runs_without_privileges() {
         command.arg(directory.path()).arg(demo.get_program()).args(demo.get_args());
         command
     } else {
-        // Whoever runs this test has no privileges to give up.
+        // The user who runs this test has no privileges to give up.
         demo
     };
     let output = command.output().unwrap();

@@ -111,7 +111,7 @@ impl Pool {
         if let Some(buffer) = self.spare[size].pop() {
             return Some(buffer);
         }
-        // What is spare in other sizes stays theirs: a link's mixture of frames does not change much.
+        // Spare buffers of other sizes are kept: a link's mixture of frames does not change much.
         let bytes = SIZES[size];
         (self.allocated + bytes <= self.most).then(|| {
             self.allocated += bytes;

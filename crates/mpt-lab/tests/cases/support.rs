@@ -85,7 +85,7 @@ pub(crate) fn tunnel(inner: u8, outer: u8, session: bool) -> Value {
     let mut tunnel =
         json!({ "kind": "tunnel", "inner": inner, "outer": outer, "session": session });
     if session {
-        // What each link has carried is judged by its share.
+        // Checks compare the traffic of each link with its share, so each packet is mapped by itself.
         tunnel["connection"] = json!({ "mapping": "packet" });
     }
     tunnel

@@ -49,7 +49,7 @@ fn a_path_is_given_no_more_than_its_greatest_rate() {
     }
     let without = given(&free, 0, 3, 10);
     assert!(without.iter().all(|&rate| rate > 40.0), "{without:?} Mbit/s, seed {SEED}");
-    // Of 1,514 bytes on the link 1,412 are payload.
+    // A packet of 1,514 bytes on the link has 1,412 of payload.
     let reached = bounded.goodput(0, 3.0, 10.0);
     assert!(reached >= 0.95 * 0.932 * 70.0, "{reached} Mbit/s, seed {SEED}");
 }

@@ -67,7 +67,7 @@ proptest! {
         let options = Options { tcp, scheduler, receive_buffer, total: Some(total) };
         let outcome = Standard { options, paths: paths.clone(), seed }.run();
         prop_assert_eq!(outcome.state, State::Finished);
-        // What was delivered in this time came over the links.
+        // The delivered bytes came over the links.
         let possible: f64 =
             paths.iter().map(|path| path.rate.bits_per_second() as f64 / 1e6).sum();
         prop_assert!(outcome.goodput <= possible);

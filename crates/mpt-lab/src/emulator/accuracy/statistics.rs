@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn binomial_intervals() {
-        // Of 10 tosses of a coin: 1/1024 for none or all of them is more than 0.05 %.
+        // With 10 tosses of a coin, 1/1024 for none or all of them is more than 0.05 %.
         assert_eq!(binomial_interval(10, 0.5), 0..=10);
         // Scipy: binom.ppf([0.0005, 0.9995], 100000, 0.01).
         assert_eq!(binomial_interval(100_000, 0.01), 898..=1105);

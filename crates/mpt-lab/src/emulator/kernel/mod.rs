@@ -116,7 +116,7 @@ impl Kernel {
                 schedule.iter().map(move |&(after, change)| (after, number, change))
             })
             .collect();
-        // Of equal times, the one given first comes first: the sort is stable.
+        // Among equal times, the one given first comes first: the sort is stable.
         changes.sort_by_key(|&(after, ..)| after);
         let (network, stop) = (Arc::clone(&self.network), Arc::clone(&self.stop));
         let start = Instant::now();

@@ -57,7 +57,7 @@ pub(super) fn observation(
         }
         let rate = (reach.rate.0.bits_per_second() as f64 / body.network.scale).round() as u64;
         let (after, until) = (reach.after.0, reach.until.0);
-        // What all links carry is no target for a row that uses some of them.
+        // The rate of all links is no target for a row that uses some of them.
         if links.len() == network.names().len() {
             observation.targets.push(Target { step, after, until, rate });
         }

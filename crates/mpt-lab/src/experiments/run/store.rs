@@ -83,7 +83,7 @@ pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
         let directory = path.parent().context("it has no directory")?;
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         serde_json::to_writer_pretty(&mut file, value)?;
-        // What ordinary files have: the temporary one is private.
+        // The file gets the permissions of an ordinary one: the temporary file is private.
         let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
         file.as_file().set_permissions(permissions)?;
         file.persist(path)?;

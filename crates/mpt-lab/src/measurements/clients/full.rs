@@ -97,7 +97,7 @@ pub(super) fn measure(program: &Path, count: u16, interrupt: &Interrupt) -> Resu
 fn burst(socket: &UdpSocket, address: IpAddr) {
     let payload = [0; PAYLOAD];
     for number in 0..BURST {
-        // What the device does not take is lost.
+        // A packet that the device does not take is lost.
         let _ = socket.send_to(&payload, SocketAddr::new(address, 10_000 + number as u16));
     }
 }

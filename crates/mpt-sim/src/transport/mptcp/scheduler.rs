@@ -89,7 +89,7 @@ impl Turn {
         self.blocked = false;
         let (fast, slow_flow) = (&subflows[fast], &subflows[slow]);
         let rounds = rtt(slow_flow) / rtt(fast);
-        // What the fast one could send in the time that a segment takes on the slow one.
+        // The segments that the fast flow could send in the time that a segment takes on the slow one.
         let possible = rounds * (fast.window() + (rounds - 1.0) / 2.0);
         let left = situation.window as f64 - (slow_flow.in_flight() + 1) as f64;
         (self.lambda * possible <= left).then_some(slow)

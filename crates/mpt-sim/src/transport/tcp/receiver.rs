@@ -98,7 +98,7 @@ impl HalfReceiver {
         }
         let mut used = 0;
         let above = &self.above;
-        // Of the segments that have grown into one block, the latest stands for it.
+        // The latest of the segments that have grown into one block stands for it.
         self.recent.retain(|&sequence| {
             let Some((from, to)) = above.run_of(sequence) else { return false };
             let block = Block { from, to };

@@ -142,7 +142,7 @@ pub(crate) fn congestion_of_routes(host: &Host, congestion: &str) -> Result<()> 
         let output = host.ip(&[version, "route", "show", "table", "main"])?;
         for route in output.lines() {
             let words = route.split_ascii_whitespace().filter(|word| *word != "linkdown");
-            // What the kernel shows of a route it also takes, but for these.
+            // The kernel takes the words with which it shows a route, but for these.
             let words: Vec<&str> = without(words.collect(), &["expires", "pref"]);
             let change = [&[version, "route", "change"], &words[..], &["congctl", congestion]];
             host.ip(&change.concat())?;

@@ -32,7 +32,7 @@ pub(crate) fn of_host(host: &Host, end: End, counters: &mut Counters) -> Result<
         fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
     };
     let (devices, [snmp, netstat, snmp6]) = host.run(|| {
-        // Where there is no IPv6 there is no file.
+        // Without IPv6 there is no such file.
         let tables = [read("snmp")?, read("netstat")?, read("snmp6").unwrap_or_default()];
         Ok::<_, anyhow::Error>((interfaces::here()?, tables))
     })??;

@@ -83,7 +83,7 @@ impl Outcome {
         let series = analysis::megabits(bins);
         self.metric(metric::GOODPUT_3_TO_10, analysis::seconds_3_to_10(&series));
         self.metric(metric::TRANSIENT, analysis::transient(&series));
-        // Where each packet is seen the gap is known exactly.
+        // If each packet is seen, the gap is known exactly.
         if !self.metrics.contains_key(metric::LONGEST_GAP) {
             self.metric(metric::LONGEST_GAP, analysis::longest_gap(&series));
         }

@@ -154,7 +154,7 @@ fn chart(
     push(SUM, SUM, false, sums.collect());
     let together = adds_up(metric) && grid.path_rows().count() > 1;
     for row in &grid.results.plan.rows {
-        // What the paths carry alone is seen in their sum.
+        // The rate of a single path is seen in the sum of the paths.
         if together && is_path(&row.name) {
             continue;
         }
