@@ -73,7 +73,7 @@ impl Compat {
         }
     }
 
-    /// Makes the connections those of the list. What stays keeps its state.
+    /// Makes the connections those of the list. A connection that stays keeps its state.
     pub fn set_connections(&mut self, now: Instant, configs: Vec<Config>) {
         let mut before = std::mem::take(&mut self.connections);
         for config in configs {

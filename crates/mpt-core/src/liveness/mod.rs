@@ -146,7 +146,7 @@ impl Liveness {
     }
 
     /// Starts the path anew: its interface or the administrator brought it back, or one of its
-    /// addresses has changed. What was learnt before no longer counts, except that a path that kept
+    /// addresses has changed. Earlier measurements no longer count, except that a path that kept
     /// failing remains held back.
     pub fn restart(&mut self, now: Instant) {
         self.begin(now, Sending::start(now));
@@ -159,7 +159,7 @@ impl Liveness {
     }
 
     /// Takes a new remote address of the path, which has just answered a challenge: that counts as
-    /// a confirmation. What is on its way to the old address no longer counts, and the round-trip
+    /// a confirmation. Probes on their way to the old address no longer count, and the round-trip
     /// time is measured anew, at once.
     pub fn moved(&mut self, now: Instant) {
         if self.is_watched() {

@@ -46,12 +46,12 @@ impl<P: Copy> Node<P> {
         self.sessions.set_limits(limits);
     }
 
-    /// Adds a session. Where it has a connection, [`Self::attach`] has to follow.
+    /// Adds a session. If it has a connection, [`Self::attach`] has to follow.
     pub fn add_session(&mut self, now: Instant, config: SessionConfig) -> SessionId {
         self.sessions.add_session(now, config)
     }
 
-    /// Changes a session of the configuration. Where its connection or its paths have changed,
+    /// Changes a session of the configuration. If its connection or its paths have changed,
     /// [`Self::attach`] has to follow. Another peer or pre-shared key ends its keys, and it begins
     /// anew. Returns true if there is such a session.
     pub fn update_session(&mut self, now: Instant, id: SessionId, config: SessionConfig) -> bool {

@@ -28,7 +28,7 @@ impl<P: Copy> Node<P> {
     }
 
     /// Does what is due: gives up gaps, delivers the packets behind them, and sends probes,
-    /// handshakes and whatever has to be repeated. Of thousands of sessions it serves only some at
+    /// handshakes and whatever has to be repeated. It serves only some of thousands of sessions at
     /// a time, so that the packets get their turn.
     pub fn handle_timeout<S: DeviceSink<P>>(&mut self, now: Instant, sink: &mut S) {
         self.follow_changes();

@@ -211,8 +211,8 @@ impl Discovery {
         }
     }
 
-    /// The path carries small frames, or it does not any more. What was found before it went down
-    /// holds when it returns, and is confirmed first.
+    /// The path carries small frames, or it does not any more. The size that was found before it
+    /// went down holds when it returns, and is confirmed first.
     pub fn set_up(&mut self, now: Instant, up: bool) {
         match (up, self.phase) {
             (true, Phase::Disabled) => {

@@ -43,7 +43,7 @@ pub enum DownReason {
 }
 
 impl DownReason {
-    /// All of them. Where a path has several, the first of these is the one to name: as long as it
+    /// All of them. If a path has several, the first of these is the one to name: as long as it
     /// holds, the others make no difference.
     pub const ALL: [DownReason; 7] = [
         DownReason::Administrative,

@@ -149,8 +149,8 @@ impl<T: Copy> FairQueue<T> {
         Ok(id)
     }
 
-    /// Returns the segment that leaves next, [`Self::pop`] being called with the same time and nothing
-    /// in between. What has to be dropped before it is dropped now, and a decision to mark it stays.
+    /// Returns the segment that leaves next, [`Self::pop`] being called with the same time and nothing in between. Segments that have to be dropped
+    /// before it are dropped now, and a decision to mark it stays.
     #[inline]
     pub fn peek(&mut self, now: Instant) -> Option<Head<T>> {
         let (index, list) = self.next_flow(now)?;

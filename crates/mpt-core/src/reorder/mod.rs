@@ -2,8 +2,8 @@
 //!
 //! The owner hands every packet to [`ReorderBuffer::receive`], calls
 //! [`ReorderBuffer::handle_timeout`] when [`ReorderBuffer::next_timeout`] has come, and gets the
-//! packets back, in sequence, by a [`Sink`]. What happens to a number, with E the number due, W the
-//! window, d = number - E in serial number arithmetic (RFC 1982) and H = 65,536:
+//! packets back, in sequence, by a [`Sink`]. The table says what happens to a number, with E the
+//! number due, W the window, d = number - E in serial number arithmetic (RFC 1982) and H = 65,536:
 //!
 //! | case | [`Verdict`] | what happens |
 //! |---|---|---|

@@ -51,7 +51,7 @@ impl Opener {
     ///
     /// # Errors
     ///
-    /// [`Refused`]. What is behind the header then has no meaning.
+    /// [`Refused`]. The bytes behind the header then have no meaning.
     #[inline]
     pub(crate) fn open(
         &mut self,

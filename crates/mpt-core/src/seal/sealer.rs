@@ -132,8 +132,7 @@ impl Sealer {
         sealed
     }
 
-    /// Seals what was sealed before under this number. What becomes something else is overwritten, so
-    /// that it can never leave this host.
+    /// Seals what was sealed before under this number. A datagram that becomes another one is overwritten, so that it can never leave this host.
     #[cold]
     fn seal_again(&self, number: u64, datagram: &mut [u8]) -> bool {
         let Some(tag) = self.tags.borrow().find(number) else { return false };

@@ -89,15 +89,14 @@ impl<E: Clone + PartialEq> Announcer<E> {
     }
 
     /// The peer may have forgotten everything (it has begun a new session): the same table is to be
-    /// sent once more. What the peer acknowledged of this epoch before remains acknowledged.
+    /// sent once more. The acknowledgements of this epoch that came before remain valid.
     pub fn repeat(&mut self) {
         self.acknowledged = false;
         (self.sent, self.sendings) = (None, 0);
     }
 
-    /// Makes the same table a new generation, which holds from `from` on: the peer may have forgotten
-    /// everything, and its receive window is to begin where our numbers are now. What it acknowledged
-    /// of this epoch before remains acknowledged.
+    /// Makes the same table a new generation, which holds from `from` on: the peer may have forgotten everything, and its receive window is to begin
+    /// where our numbers are now. The acknowledgements of this epoch that came before remain valid.
     pub fn renew(&mut self, from: u32) {
         self.next_generation(from);
     }
@@ -212,8 +211,8 @@ pub enum Verdict {
 /// Their side: which table of the peer's we have.
 ///
 /// While the peer's process lives, its generations grow, across epochs too. One that was started
-/// again begins at the first generation, with another epoch and under keys of its own. What its
-/// predecessor sent may still arrive, under the keys from before.
+/// again begins at the first generation, with another epoch and under keys of its own. Frames of
+/// its predecessor may still arrive, under the keys from before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heard {
     latest: Option<Latest>,

@@ -1,9 +1,9 @@
 //! All connections of one daemon.
 //!
 //! The caller owns devices, sockets, buffers and the clock. It hands in what arrives
-//! ([`Tunnels::handle_inner`], [`Tunnels::handle_datagram`]) and calls
-//! [`Tunnels::handle_timeout`] when [`Tunnels::next_timeout`] has come. What it is to do follows
-//! from the return values and the calls of its [`DeviceSink`].
+//! ([`Tunnels::handle_inner`], [`Tunnels::handle_datagram`]) and calls [`Tunnels::handle_timeout`]
+//! when [`Tunnels::next_timeout`] has come. The return values and the calls of its [`DeviceSink`]
+//! tell it what to do.
 
 mod config;
 pub(crate) mod connection;

@@ -161,9 +161,9 @@ impl Adaptive {
         }
     }
 
-    /// Compares the losses that the peer's counters show with the packets that were judged to be lost. Where far fewer are lost, packets overtake
-    /// one another, and repairs arrived before the packets themselves. Only the same packets compare: while the rate doubles in each round-trip
-    /// time, the latest packets are as many as all before.
+    /// Compares the losses that the peer's counters show with the packets that were judged to be lost. If far fewer are lost, packets overtake one
+    /// another, and repairs arrived before the packets themselves. Only the same packets compare: while the rate doubles in each round-trip time, the
+    /// latest packets are as many as all before.
     pub(in crate::adaptive) fn compare_losses(&mut self, now: i64, slot: usize, present: Compared) {
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
         let Some(former) = path.compared else {

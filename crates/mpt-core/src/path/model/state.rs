@@ -125,7 +125,7 @@ impl Model {
     }
 
     /// Returns the highest rate that the path may carry, as far as is known: twice its rate, which
-    /// grows while packets wait. Where no bottleneck has shown itself it is four times the
+    /// grows while packets wait. As long as no bottleneck has shown itself, it is four times the
     /// delivered rate, or 100 Mbit/s.
     pub(crate) fn possible_rate(&self) -> f64 {
         self.bounded(match self.phase {

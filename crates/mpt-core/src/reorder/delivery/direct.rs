@@ -4,8 +4,8 @@ use crate::reorder::{ReorderBuffer, Sink};
 use crate::sequence::Sequence;
 
 impl<P: Copy> ReorderBuffer<P> {
-    /// From now on packets come when it is their turn, and gaps have been waited for. What waits is
-    /// delivered.
+    /// From now on packets come when it is their turn, and gaps have been waited for. Packets that
+    /// wait are delivered.
     pub(in crate::reorder) fn begin_direct(&mut self, sink: &mut impl Sink<P>) {
         self.flush(sink);
         self.direct = true;

@@ -66,8 +66,8 @@ impl<P: Copy> Equalizer<P> {
         self.lines.len()
     }
 
-    /// Packets of this path come earlier than those of the longest one by `lead`. What it holds
-    /// already is released when it was to be.
+    /// Packets of this path come earlier than those of the longest one by `lead`. The packets that
+    /// are held already are released at the time that was set for them.
     pub(super) fn set_lead(&mut self, path: usize, lead: Duration) {
         let lead = if lead > UNNOTICED { lead } else { Duration::ZERO };
         if self.lines.len() <= path {

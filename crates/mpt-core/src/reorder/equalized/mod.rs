@@ -170,9 +170,9 @@ impl<P: Copy> EqualizedBuffer<P> {
         self.equalizer.set_lead(path, lead);
     }
 
-    /// Sets how long lost packets are waited for, since the peer sends them again. Where packets
-    /// are lost at random all bulk is held for as long, so that it takes the same time whether a
-    /// packet is lost or not.
+    /// Sets how long lost packets are waited for, since the peer sends them again. If packets are
+    /// lost at random, all bulk is held for as long, so that a packet takes the same time whether
+    /// it is lost or not.
     pub fn set_repair_time(&mut self, time: Option<Duration>, losses: Losses) {
         self.buffer.set_repair_time(time.unwrap_or_default());
         if let Some(playout) = &mut self.playout {
@@ -218,7 +218,7 @@ impl<P: Copy> EqualizedBuffer<P> {
         self.equalizer.held() + played + self.buffer.occupancy()
     }
 
-    /// See [`ReorderBuffer::path_down`]. What came on the path before is not lost: it is due at once.
+    /// See [`ReorderBuffer::path_down`]. The packets that came on the path before are not lost: they are due at once.
     pub fn path_down(&mut self, now: Instant, path: usize) {
         self.equalizer.hurry(now, path);
         self.buffer.path_down(now, path);

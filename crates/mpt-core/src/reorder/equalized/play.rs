@@ -103,8 +103,8 @@ impl<P: Copy> EqualizedBuffer<P> {
         {}
     }
 
-    /// Keeps a packet. Where there is no room the first ones are played out before their time, one after the other: the hold
-    /// becomes as short as the room demands, and what waits stays in order.
+    /// Keeps a packet. Without room for it, the first packets are played out before their time, one after the other: the hold becomes as short as the
+    /// room demands, and the others stay in order.
     fn keep(&mut self, now: Instant, packet: P, sink: &mut impl Sink<P>) -> Option<P> {
         let mut kept = sink.keep(packet);
         while kept.is_none() && self.play_first(now, sink) {

@@ -219,8 +219,8 @@ impl Lag {
         self.step = (self.reckoned() / 16).max(FINEST);
     }
 
-    /// The lag that the path has shown. Where its delays are known to differ, half as much again (the
-    /// largest of few is soon exceeded), and what is expected as long as that counts.
+    /// The lag that the path has shown. If its delays are known to differ, half as much is added (the largest of few is soon exceeded), and the
+    /// expected lag applies as long as it counts.
     fn reckoned(&self) -> u64 {
         let lag = self.lag();
         let doubted = if self.expected > 0 { lag + lag / 2 } else { lag };

@@ -15,7 +15,7 @@ const RARE: u32 = 64;
 /// clock of the path's silence starts. The verdict does not need it, but it makes the test rare.
 const SLACK: u32 = 64;
 
-/// A path's statistics. What every packet needs stands in the first 64 bytes.
+/// A path's statistics. The fields that every packet needs stand in the first 64 bytes.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(in crate::reorder) struct Path {

@@ -293,7 +293,7 @@ impl Hold {
 
     fn shortest_wanted(&self) -> Option<(f64, f64)> {
         let shortest = self.counting().min_by(|a, b| a.base.total_cmp(&b.base))?;
-        // The send time of a packet is known one interval later. Where the message with it is late,
+        // The send time of a packet is known one interval later. If the message with it is late,
         // the packet is late as well.
         let varies = shortest.varies();
         let told = if varies { self.interval } else { 0.0 };

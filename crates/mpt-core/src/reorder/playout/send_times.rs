@@ -38,7 +38,7 @@ pub(super) struct SendTimes {
 }
 
 impl SendTimes {
-    /// Takes the send time of a number. Where it contradicts earlier ones, it replaces them.
+    /// Takes the send time of a number. If it contradicts earlier ones, it replaces them.
     pub(super) fn note(&mut self, number: Sequence, Left { at: sent, waited }: Left) {
         let place = self.anchors.iter().rposition(|it| !it.number.is_after(number));
         let place = place.map_or(0, |place| place + 1);

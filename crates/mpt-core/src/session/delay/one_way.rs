@@ -1,11 +1,9 @@
 //! By how much a path is longer than the others, one way.
 //!
-//! The one-way delay itself cannot be known: the clocks of both ends have nothing to do with each
-//! other. But what lies between them is the same for every path, so differences can: of the stamps
-//! of frames that came on different paths, the least delay of each counts, since whatever is above
-//! it is a queue. Where delays jitter ([`Variation`]), the least is none that packets usually have,
-//! and by chance another one every few seconds: there a path is as short as its usual delay says, and
-//! small differences say nothing.
+//! The one-way delay itself cannot be known: the clocks of both ends have nothing to do with each other. But what lies between them is the same for
+//! every path, so differences can: of the stamps of frames that came on different paths, the least delay of each counts, since whatever is above it
+//! is a queue. If delays jitter ([`Variation`]), packets usually do not have the least delay, and by chance it is another one every few seconds. Then
+//! a path is as short as its usual delay says, and small differences say nothing.
 
 use std::time::{Duration, Instant};
 
@@ -126,10 +124,9 @@ impl OneWay {
         }
     }
 
-    /// By how much delays differ: jitter, and what queues there were. Where there are few samples,
-    /// more than they do: as much as many would, if delays are normally distributed. 0 as long as nothing
-    /// can be said. Single frames that were late do not count: the first one to a neighbour waits until
-    /// ARP has found that, and a radio link wakes up.
+    /// By how much delays differ: jitter, and what queues there were. With few samples it is more than they differ by: as much as many would, if
+    /// delays are normally distributed. It is 0 as long as nothing can be said. Single frames that were late do not count: the first one to a
+    /// neighbour waits until ARP has found that, and a radio link wakes up.
     #[must_use]
     pub fn spread(&self) -> Duration {
         let Some(Range { least, most, samples }) = self.range() else { return Duration::ZERO };

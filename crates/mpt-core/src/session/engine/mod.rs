@@ -203,7 +203,7 @@ impl Sessions {
         }
     }
 
-    /// Says goodbye to everybody: the daemon ends. What comes out then is to be sent before.
+    /// Says goodbye to everybody: the daemon ends. The frames that come out then have to be sent before the end.
     pub(crate) fn close_all(&mut self, now: Instant) {
         for session in self.sessions.iter_mut().flatten() {
             session.send_goodbye(now, &mut self.shared, Reason::SHUTTING_DOWN);

@@ -124,7 +124,7 @@ impl Shared {
         }
     }
 
-    /// A session is over. What the owner was not told of it yet it need not know: a session of the
+    /// A session is over. The owner need not know what it was not told yet: a session of the
     /// configuration that came and went is over as before, and one that the peer opened never was.
     pub(super) fn tell_closed(
         &mut self,

@@ -125,8 +125,8 @@ impl Drop for Noise {
     }
 }
 
-/// The keys as they are, for others to be derived from. What of them is on the stack is wiped when the
-/// [`Noise`] is dropped, since the frame of this function is gone then.
+/// The keys as they are, for others to be derived from. Their copies on the stack are wiped when the [`Noise`] is dropped, since the frame of this
+/// function is gone then.
 #[inline(never)]
 fn split(state: &mut HandshakeState) -> Split {
     let (mut initiator, mut responder) = state.dangerously_get_raw_split();

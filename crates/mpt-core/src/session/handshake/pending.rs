@@ -1,5 +1,5 @@
 //! All unconfirmed keys of a daemon: keys that a responder made and under which no frame has come
-//! yet. Whoever repeats recorded initiations can have some made, so they are bounded.
+//! yet. An attacker that repeats recorded initiations can have some made, so they are bounded.
 
 use std::collections::VecDeque;
 

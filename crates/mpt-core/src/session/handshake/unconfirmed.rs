@@ -1,10 +1,9 @@
 //! Which initiations get keys: the rule for keys under which no frame has come yet.
 //!
-//! Anybody can repeat an initiation that was recorded. It opens like a genuine one, so keys are made
-//! for it, and nobody ever sends a frame under them. The rule keeps such keys from standing in the
-//! way of the peer: an initiation is *challenged* if its Hello repeats a fresh challenge of this
-//! responder, which no recorded one does. An unchallenged initiation gets keys only where no others
-//! wait to be confirmed, and removes none. Where it gets none, the responder sends a challenge.
+//! Anybody can repeat an initiation that was recorded. It opens like a genuine one, so keys are made for it, and nobody ever sends a frame under
+//! them. The rule keeps such keys from standing in the way of the peer: an initiation is *challenged* if its Hello repeats a fresh challenge of this
+//! responder, which no recorded one does. An unchallenged initiation gets keys only where no others wait to be confirmed, and removes none. If it
+//! gets none, the responder sends a challenge.
 
 /// Sets of unconfirmed keys of challenged initiations that one session has at most. Only the genuine
 /// peer makes such initiations, and it has one or two on their way.

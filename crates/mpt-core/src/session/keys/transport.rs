@@ -194,7 +194,7 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// [`OpenError`]. What is in `out` then has no meaning.
+    /// [`OpenError`]. The content of `out` then has no meaning.
     pub fn open<'a>(
         &mut self,
         frame: &frame::Sealed<'_>,

@@ -8,9 +8,8 @@
 //! and is left with some share of what the window holds: [`throughput`], the constants of which were
 //! fitted to simulated flows and checked on others (docs/simulation.md, `mpt-sim run tunnel-model`).
 //!
-//! All this is about paths as they are. Where a session makes them equally long for TCP
-//! ([`crate::reorder::Equalize`]), the numbers in the window are fewer, and the advice is on the safe
-//! side; only the maximum delay has to be that long there, too.
+//! All this is about paths as they are. If a session makes them equally long for TCP ([`crate::reorder::Equalize`]), the numbers in the window are
+//! fewer, and the advice is on the safe side; only the maximum delay has to be that long there, too.
 //!
 //! The results are the same on every machine, since the operations are those of IEEE 754.
 

@@ -182,7 +182,7 @@ impl<P: Copy> Tunnels<P> {
         self.change_path(now, id, |path| path.down = path.down.with(reason, false));
     }
 
-    /// Takes a path out of use. What still arrives on it is accepted.
+    /// Takes a path out of use. Packets that still arrive on it are accepted.
     pub fn set_path_down(&mut self, now: Instant, id: PathId, reason: DownReason) {
         self.change_path(now, id, |path| path.down = path.down.with(reason, true));
     }
@@ -231,9 +231,8 @@ impl<P: Copy> Tunnels<P> {
         self.replace_path(id, |path| (path.sockets, path.local) = (sockets, local))
     }
 
-    /// Sets the remote address of a path, its port being that of the packets in both directions, and
-    /// a socket on which they arrive. What is learnt may change the IP version of its outer packets
-    /// and so the inner MTU.
+    /// Sets the remote address of a path, its port being that of the packets in both directions, and a socket on which they arrive. An address that
+    /// is learnt may change the IP version of the path's outer packets and so the inner MTU.
     pub fn set_path_remote(
         &mut self,
         id: PathId,
@@ -308,8 +307,8 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// Replaces how received packets are put in order. What waits stays as far as the new window
-    /// allows.
+    /// Replaces how received packets are put in order. Packets that wait stay as far as the new
+    /// window allows.
     pub fn set_reorder<S: DeviceSink<P>>(
         &mut self,
         now: Instant,

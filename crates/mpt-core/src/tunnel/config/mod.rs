@@ -296,7 +296,7 @@ impl ConnectionConfig {
     }
 
     /// Bytes between the UDP header and the inner packet, and behind that: the GRE header, or what
-    /// sealing takes. Where sealing is wanted it is always counted, so that sizes stay the same
+    /// sealing takes. If sealing is wanted, it is always counted, so that sizes stay the same
     /// whatever the peer can do.
     pub fn encapsulation(&self) -> u16 {
         match self.seal.is_wanted() {

@@ -245,7 +245,7 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// Begins to measure the paths, or ends it, as the mapping says. What waits then is dropped.
+    /// Begins to measure the paths, or ends it, as the mapping says. Packets that wait at this time are dropped.
     pub(crate) fn follow_mapping(&mut self, now: Instant, paths: &Paths) {
         let wanted = self.config.mapping == Mapping::Adaptive && self.config.numbers();
         if wanted == self.tally.adaptive.is_some() {

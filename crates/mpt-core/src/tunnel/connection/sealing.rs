@@ -96,8 +96,7 @@ impl<P: Copy> Connection<P> {
         self.tally.sealer = fits.then_some(sealer);
     }
 
-    /// Seals nothing until there are other keys. Where `index` is given, only if the keys are for the
-    /// peer's keys of this index.
+    /// Seals nothing until there are other keys. With an `index`, it does so only if the keys are for the peer's keys of this index.
     pub(crate) fn drop_sealer(&mut self, index: Option<u32>) {
         self.tally.reached = self.next_number();
         let is = |sealer: &mut Box<Sealer>| index.is_none_or(|index| sealer.index() == index);

@@ -5,8 +5,8 @@
 //! precedence that match a common packet are an error.
 //!
 //! A fragment carries no ports, except the first. So that all fragments of a packet take the same
-//! connection, none matches a selector that names ports, the first included. Where fragments are to
-//! be expected, a selector without ports says where they go.
+//! connection, none matches a selector that names ports, the first included. If fragments are to be
+//! expected, a selector without ports says where they go.
 //!
 //! The look-up is a tuple space search (Srinivasan, Suri, Varghese: "Packet classification using
 //! tuple space search", SIGCOMM 1999): one hash probe for each distinct shape (the combination of

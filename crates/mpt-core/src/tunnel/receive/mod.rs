@@ -15,16 +15,15 @@ use crate::{ConnectionId, SocketId, Times};
 
 impl<P: Copy> Tunnels<P> {
     /// Judges one datagram (GRE header and inner packet) from a socket. Its inner ECN and MSS
-    /// fields may be changed. What is accepted has to be handed to [`Self::receive`]; these are two
-    /// calls so that the caller may lend the datagram's bytes to the first and to its
+    /// fields may be changed. An accepted packet has to be handed to [`Self::receive`]; these are
+    /// two calls so that the caller may lend the datagram's bytes to the first and to its
     /// [`DeviceSink`] in the second.
     ///
     /// Packets with and without a sequence number may be mixed, as a plain RFC 8086 peer may: those
     /// without are delivered at once, and so are those with one where the connection uses none.
     ///
-    /// A frame of the control protocol is an error, but not counted: what follows its GRE header is
-    /// for [`crate::session::Sessions`]. Where there is none, [`Self::count_drop`] counts it. The same
-    /// goes for [`DatagramDrop::NotIp`].
+    /// A frame of the control protocol is an error, but not counted: what follows its GRE header is for [`crate::session::Sessions`]. Without
+    /// sessions, [`Self::count_drop`] counts it. The same goes for [`DatagramDrop::NotIp`].
     #[inline]
     pub fn accept(
         &mut self,

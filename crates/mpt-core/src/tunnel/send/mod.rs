@@ -126,9 +126,8 @@ impl Outgoing<'_> {
     /// the segments are given in the order of their numbers, and the copies of a datagram are copied. A
     /// packet that is sent again ([`crate::Node::poll_departure`]) has to be the same as the first time.
     ///
-    /// Returns false if it must not be sent: there are no keys to seal it with any more, or it is
-    /// another packet than the one that was sealed under this number. What is in `datagram` then has no
-    /// meaning.
+    /// Returns false if it must not be sent: there are no keys to seal it with any more, or it is another packet than the one that was sealed under
+    /// this number. The content of `datagram` then has no meaning.
     ///
     /// # Panics
     ///

@@ -88,8 +88,8 @@ impl Losses {
     }
 
     /// Notes that a queue has overflowed, or may have. Packets lost recently, and up to the
-    /// `sent`-th packet of the path, do not count as random losses. Where nothing was lost, no
-    /// queue has overflowed.
+    /// `sent`-th packet of the path, do not count as random losses. If nothing was lost, no queue
+    /// has overflowed.
     pub(crate) fn judge_from(&mut self, sent: u32) {
         self.overflowed = Some(sent);
         let Some(&last) = self.points.back() else { return };

@@ -265,8 +265,7 @@ impl Session {
         }
     }
 
-    /// A path has fallen quiet: the peer is told what was sent, so that it misses what is lost. Where the budget has nothing
-    /// left, it is told later.
+    /// A path has fallen quiet: the peer is told what was sent, so that it misses what is lost. If the budget has nothing left, it is told later.
     pub(crate) fn tell_tail<P: Copy>(
         &mut self,
         now: Instant,

@@ -1,6 +1,6 @@
-//! The budget of the frames between probes: those by which senders learn what their paths carry. All connections of a
-//! daemon share it, so that a thousand of them in use cost a bounded number of frames. Where they want more, the
-//! intervals of all of them stretch by one factor; a report that comes later costs nothing, since it is cumulative.
+//! The budget of the frames between probes: those by which senders learn what their paths carry. All connections of a daemon share it, so that a
+//! thousand of them in use cost a bounded number of frames. If they want more, the intervals of all of them stretch by one factor; a report that
+//! comes later costs nothing, since it is cumulative.
 
 use std::time::{Duration, Instant};
 

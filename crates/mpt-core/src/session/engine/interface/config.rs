@@ -107,7 +107,7 @@ pub struct Limits {
     /// session of kind joining.
     pub attach_within: Duration,
     /// Frames between probes that all sessions send in a second: those by which senders learn what
-    /// their paths carry. Where they want more, they send them less often. Probes, echoes and
+    /// their paths carry. If the senders want more, they send them less often. Probes, echoes and
     /// everything else do not count.
     pub frames_between_probes: u32,
 }

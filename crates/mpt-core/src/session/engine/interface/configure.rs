@@ -14,7 +14,7 @@ use crate::session::engine::{SessionConfig, SessionId, SessionPathId, Sessions};
 use crate::{ConnectionId, PathId, Tunnels};
 
 impl Sessions {
-    /// Adds a session. Where it has a connection, [`Self::attach`] has to follow.
+    /// Adds a session. If it has a connection, [`Self::attach`] has to follow.
     pub(crate) fn add_session(&mut self, now: Instant, config: SessionConfig) -> SessionId {
         let identity = Identity {
             name: String::new(),

@@ -122,8 +122,7 @@ impl Keys {
         self.candidates.iter().rposition(Epoch::is_initiator).map(Place::Candidate)
     }
 
-    /// A frame has come under a candidate: it takes the place of the keys in use. What is older goes
-    /// to `gone`.
+    /// A frame has come under a candidate: it takes the place of the keys in use. Older keys go to `gone`.
     pub(crate) fn promote(&mut self, place: usize, mut gone: impl FnMut(Epoch)) {
         if place >= self.candidates.len() {
             return;

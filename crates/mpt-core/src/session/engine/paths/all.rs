@@ -157,7 +157,7 @@ impl Paths {
         self.reports.next_but(own, self.all.len())
     }
 
-    /// The frames of the peer are stamped by this clock. What was learnt by another one is dropped.
+    /// The frames of the peer are stamped by this clock. Delays that were measured by another clock are dropped.
     pub(crate) fn set_clock(&mut self, clock: u32) {
         if self.clock.replace(clock) != Some(clock) {
             self.all.iter_mut().for_each(|path| path.one_way = OneWay::new());

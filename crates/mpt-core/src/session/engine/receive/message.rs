@@ -10,7 +10,7 @@ use crate::session::engine::lifecycle::session::Session;
 use crate::{DeviceSink, Times};
 
 impl Session {
-    /// Does what one message says. What it tells only together with others, and what it asks for, is
+    /// Does what one message says. Facts that it tells only together with others, and its requests, are
     /// gathered in `told` and `wanted`.
     pub(crate) fn handle_message<'a, P: Copy, S: DeviceSink<P>>(
         &mut self,

@@ -95,7 +95,7 @@ impl Session {
         sent
     }
 
-    /// The table of paths, unless the peer has it. What does not fit is sent by itself.
+    /// The table of paths, unless the peer has it. A table that does not fit is sent by itself.
     fn write_table(&self, writer: &mut Writer<'_>) {
         if let Some(own) = self.tables.unacknowledged() {
             let (generation, epoch) = (own.generation(), own.epoch());
