@@ -156,7 +156,7 @@ pub fn confine(file: &Path, config: &Config, keys: &[PathBuf]) -> Result<Confine
         // A name without a directory is in the present one.
         sandbox = sandbox.write(parent(&file).unwrap_or(Path::new(".")));
     }
-    // A key is best exchanged by renaming a new file. That of this end may be needed after a reload only.
+    // A key is best exchanged by renaming a new file. The key of this end may be needed after a reload only.
     for key in keys.iter().chain([&config.daemon.private_key_file]) {
         sandbox = sandbox.read(parent(key).unwrap_or(Path::new("/")));
     }

@@ -92,7 +92,7 @@ impl Account {
         if time >= self.resets {
             return Some(std::mem::replace(self, Self::new(now, path)));
         }
-        // The file may say another day by now. What was counted stays.
+        // The file may say another day by now. The count stays.
         self.resets = next_period(now, path);
         None
     }

@@ -20,8 +20,8 @@ use crate::data::{Carried, Place};
 use account::{Account, Level};
 pub(crate) use file::{Entry, Store};
 
-/// The time between two counts. What a daemon that is killed loses is what was carried since the last one: less than a second, also on a
-/// machine that is late by half of one.
+/// The time between two counts. A daemon that is killed loses the traffic that was carried since the last one: less than a second, also on a machine
+/// that is late by half of one.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(500);
 
 /// The number of writes of the counts for one that reaches the disk. Two are made every second, so that one in a minute does.

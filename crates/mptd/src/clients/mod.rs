@@ -36,7 +36,7 @@ pub(crate) struct Clients {
 /// A connection that a client had created.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
-    /// Public key of the client. Whoever has it is the owner, whatever names say.
+    /// Public key of the client. Its holder is the owner, whatever names say.
     pub(crate) owner: PublicKey,
     /// The pre-shared key that the client had when the connection was created.
     psk: Option<PresharedKey>,

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 const MOST: usize = 1024;
 /// The most events of one answer, which then is far from as long as a session carries.
 const MOST_ANSWERED: usize = 256;
-/// The most that wait for events at one time. Who comes then is answered at once.
+/// The most requests that wait for events at one time. A further request is answered at once.
 const MOST_WAITING: usize = 32;
 /// The most of them that one controller may have, so that its other requests have their turn.
 const MOST_OF_ONE: usize = 2;
@@ -76,7 +76,7 @@ impl EventLog {
         self.newest.send_replace(newest);
     }
 
-    /// Returns the events behind `after`, or without it only the cursor for those to come. Where there are none yet, it waits for one for the given
+    /// Returns the events behind `after`, or without it only the cursor for those to come. If there are none yet, it waits for one for the given
     /// time, unless too many wait already.
     pub(crate) async fn since(
         &self,

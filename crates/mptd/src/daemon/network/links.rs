@@ -92,8 +92,8 @@ impl Links {
         self.outgoing.clone_from(&other.outgoing);
     }
 
-    /// The interface of a path: the one it names, or the one that has its local address. Where that only holds addresses, as on routers, it is the
-    /// one the routes say.
+    /// The interface of a path: the one it names, or the one that has its local address. If that interface only holds addresses, as on routers, it is
+    /// the one that the routes say.
     pub(in crate::daemon) fn of(&self, path: &Path) -> Option<&LinkInfo> {
         match (&path.interface, path.local) {
             (Some(name), _) => self.named(name),

@@ -360,7 +360,7 @@ impl System {
         self.settled
     }
 
-    /// Takes notice that a configuration is in effect. What a daemon that was killed left behind is no longer needed then.
+    /// Takes notice that a configuration is in effect. Rules and routes that a killed daemon left behind are no longer needed then.
     pub(super) async fn settle(&mut self) -> Result<(), Error> {
         if std::mem::replace(&mut self.settled, true) {
             return Ok(());
@@ -408,7 +408,7 @@ impl System {
         }
     }
 
-    /// Removes everything. What keeps packets from leaving in clear stays unless the end was asked for, or the daemon never ran.
+    /// Removes everything. The rules that keep packets from leaving in clear stay unless the end was asked for, or the daemon never ran.
     pub(super) async fn remove_all(&mut self, end: End) {
         let opens = match end {
             End::AskedFor => true,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const FEW: usize = 8;
 /// The time in which removals are counted.
 const PERIOD: Duration = Duration::from_secs(60);
-/// The time between two repairs in a struggle. What is removed is there again within a second.
+/// The time between two repairs in a struggle. A rule or route that is removed is there again within a second.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The record of what was put back lately.

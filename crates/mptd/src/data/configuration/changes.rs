@@ -52,8 +52,8 @@ impl<S: System> DataPath<S> {
         Ok(())
     }
 
-    /// Makes the connections what this list says. What has not changed is not touched: sequence numbers go on, sockets and their random ports stay.
-    /// On an error nothing is changed at all.
+    /// Makes the connections what this list says. A connection that has not changed is not touched: sequence numbers go on, sockets and their random
+    /// ports stay. On an error nothing is changed at all.
     pub(crate) fn set_connections(&mut self, wanted: &[Wanted]) -> Result<(), ChangeError> {
         let now = self.system.now();
         self.count_carried();

@@ -14,8 +14,8 @@ use crate::data::system::BatchSocket;
 const MAX_WAIT: Duration = Duration::from_millis(5);
 /// Bytes that may wait for room in one socket.
 const MAX_BACKLOG: usize = 256 * 1024;
-/// Bytes of memory that a path keeps for what may wait. What it needed beyond that goes back as soon as nothing waits: thousands of
-/// paths that were busy one after the other would otherwise keep [`MAX_BACKLOG`] each.
+/// Bytes of memory that a path keeps for what may wait. Memory beyond that goes back as soon as nothing waits: thousands of paths that were busy one
+/// after the other would otherwise keep [`MAX_BACKLOG`] each.
 const KEPT: usize = 16 * 1024;
 /// Bytes that may wait for room in all sockets together.
 pub(crate) const MAX_WAITING: usize = 16 << 20;

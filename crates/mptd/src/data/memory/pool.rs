@@ -1,5 +1,5 @@
-//! Buffers in a few sizes, for packets that wait. What was used once is kept for the next packet, and given back to the system when it
-//! was not needed for a while.
+//! Buffers in a few sizes, for packets that wait. A buffer that was used once is kept for the next packet, and given back to the system when it was
+//! not needed for a while.
 
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 

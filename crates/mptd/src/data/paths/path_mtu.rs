@@ -1,8 +1,8 @@
 //! Path MTUs from ICMP: the messages that routers and our own kernel put into the sockets' error queues.
 //!
-//! Anybody can send such a message, from any address. Where the connection has a session, it only causes padded probes, and these find
-//! out whether it is true (`mpt_core::path::discovery`). Without a session, and without its probes (`keepalive = 0`), it is believed for a while, as far as it proves that its sender has
-//! seen a packet of the path.
+//! Anybody can send such a message, from any address. If the connection has a session, it only causes padded probes, and these find out whether it is
+//! true (`mpt_core::path::discovery`). Without a session, and without its probes (`keepalive = 0`), it is believed for a while, as far as it proves
+//! that its sender has seen a packet of the path.
 
 use std::time::Instant;
 

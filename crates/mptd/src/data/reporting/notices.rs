@@ -1,7 +1,7 @@
 //! The notices that wait for the control side: the latest state of each thing, so that they stay few however long nobody asks.
 //!
-//! The data thread only says that there is something; the control side takes as much at a time as it likes. What happened to sessions, and
-//! what their peers ask, waits in the engine, which bounds it.
+//! The data thread only says that there is something; the control side takes as much at a time as it likes. Events of sessions and requests of their
+//! peers wait in the engine, which bounds them.
 
 use mpt_core::node::Event;
 

@@ -18,7 +18,7 @@ impl<S: System> DataPath<S> {
         snapshot::counters(self.node.sessions().counters().iter())
     }
 
-    /// The session of a connection; `None` where it has none. Who its client is and whether the server refused it, the control side knows.
+    /// The session of a connection; `None` where it has none. The control side knows its client, and whether the server refused it.
     pub(super) fn show_session(
         &self,
         id: ConnectionId,

@@ -71,8 +71,8 @@ impl<S: System> Prototypes<S> {
         self.sockets.reopen(system, interface)
     }
 
-    /// Sends a command or an answer to one; others are not for these sockets. What finds no room in its socket is lost, as on the way: all that
-    /// matters is repeated.
+    /// Sends a command or an answer to one; others are not for these sockets. A message that finds no room in its socket is lost, as on the way: all
+    /// that matters is repeated.
     pub(in crate::data) fn send(&self, transmit: &Transmit) {
         let (socket, remote) = match transmit.destination {
             Destination::Command { path, remote } => {
