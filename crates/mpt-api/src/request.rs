@@ -120,8 +120,8 @@ pub enum Command {
         /// The name of the token, as [`crate::Token::id`].
         token: String,
     },
-    /// Removes a connection with its paths: answered with [`crate::Reply::Changed`]. That of a client ends with its session,
-    /// and the client may ask for it again.
+    /// Removes a connection with its paths: answered with [`crate::Reply::Changed`]. The connection of a client ends with its session, and the client
+    /// may ask for it again.
     DeleteConnection {
         /// Name of the connection.
         connection: String,

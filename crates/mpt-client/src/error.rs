@@ -9,7 +9,7 @@ use mpt_api::{Failure, Reply};
 pub enum Error {
     /// The daemon refused the request.
     Refused(Failure),
-    /// The daemon is not there, went away, or does not answer this program. What was asked of it may have been done.
+    /// The daemon is not there, went away, or does not answer this program. The request may have been carried out.
     Unreachable(String),
     /// The daemon's answer is not the expected one.
     NotUnderstood(String),

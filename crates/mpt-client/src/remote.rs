@@ -17,7 +17,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// The time for an answer beyond the time after which the daemon itself gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The address of a daemon: an address or a name, with or without port (4754). Of a name with several addresses, the first.
+/// The address of a daemon: an address or a name, with or without port (4754). A name with several addresses stands for the first one.
 ///
 /// # Errors
 ///

@@ -199,7 +199,7 @@ impl Session {
         None
     }
 
-    /// Sends what there is to send. What cannot be sent is lost, as on the way: all that matters is repeated.
+    /// Sends what there is to send. A datagram that cannot be sent is lost, as on the way: all that matters is repeated.
     fn send(&mut self) {
         while let Some(transmit) = self.node.poll_transmit() {
             if let Err(error) = self.socket.send(&transmit.to_vec()) {

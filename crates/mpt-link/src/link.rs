@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::{ByteCount, Change, Channel, Counters, Outcome, Params, Tally};
 
-/// One direction of one link, carrying packets of type `P`: a [`Channel`] and the packets on their way, by the time of
-/// their arrival. Of packets that arrive at the same time, the one sent first comes first.
+/// One direction of one link, carrying packets of type `P`: a [`Channel`] and the packets on their way, by the time of their arrival. Among packets
+/// that arrive at the same time, the one sent first comes first.
 ///
 /// Packets that wait for the transmitter are on their way as well: there is one timeout per packet.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Network namespaces: hosts of the laboratory, and what tests run in.
 //!
-//! A [`Namespace`] is a file descriptor that keeps the namespace alive. Where `/run/netns` may be
-//! written it is also bind mounted there under its name, so that `ip netns exec NAME` and other
+//! A [`Namespace`] is a file descriptor that keeps the namespace alive. If `/run/netns` may be
+//! written, it is also bind mounted there under its name, so that `ip netns exec NAME` and other
 //! tools see it. Everything here is synchronous, and nothing changes the namespace of the calling
 //! thread: `setns(2)` affects one thread only, so work is done on a thread (or in a child process)
 //! of its own.
@@ -205,9 +205,9 @@ impl Drop for Namespace {
     }
 }
 
-/// Runs `work` in `namespace` on a thread of its own, and gives back what it returned. What `work`
-/// opens there (sockets, TUN devices) stays in that namespace wherever it is used later. A panic of
-/// `work` goes on in the caller.
+/// Runs `work` in `namespace` on a thread of its own, and gives back what it returned. Sockets and
+/// TUN devices that `work` opens there stay in that namespace wherever they are used later. A panic
+/// of `work` goes on in the caller.
 pub fn run_in<R: Send>(
     namespace: &Namespace,
     work: impl FnOnce() -> R + Send,

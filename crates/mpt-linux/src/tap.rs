@@ -1,5 +1,5 @@
-//! TAP devices with the virtio-net header: the ends of emulated cables. What a host sends into one is read from it with
-//! its Ethernet header, super-packets (TSO, USO) in one piece.
+//! TAP devices with the virtio-net header: the ends of emulated cables. The packets that a host sends into one are read from it with their Ethernet
+//! headers, super-packets (TSO, USO) in one piece.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};

@@ -2,7 +2,7 @@
 //!
 //! A case is a model in the language of Verifpal with four kinds of comments that mean something here:
 //!
-//! - `// include FILE` stands for the lines of another file of the directory. What the cases share is in files `*.part`.
+//! - `// include FILE` stands for the lines of another file of the directory. The parts that cases share are in files `*.part`.
 //! - `// replace OLD => NEW` replaces a text everywhere in the lines that were included. So a case states what distinguishes it.
 //! - `// sessions N` is the number of concurrent sessions of each principal within which Verifpal searches for attacks, instead of [`SESSIONS`].
 //! - Each query ends with `// holds` or `// is broken: REASON`, the verdict that the case expects.

@@ -18,7 +18,7 @@ impl Lines {
         }
     }
 
-    /// Returns the line of the byte at `offset`, counted from 1. What lies behind the text counts to its last line.
+    /// Returns the line of the byte at `offset`, counted from 1. A position behind the text counts to its last line.
     #[must_use]
     pub fn line(&self, offset: usize) -> usize {
         self.starts.partition_point(|&start| start <= offset).max(1)

@@ -236,7 +236,7 @@ impl<'a> Quoted<'a> {
     }
 }
 
-/// The ICMP type, if it is an ICMP message or the first fragment of one. What comes behind the packet is none.
+/// The ICMP type, if it is an ICMP message or the first fragment of one. Bytes behind the packet do not count.
 #[inline]
 fn message_type(packet: &[u8], summary: &Summary) -> Option<u8> {
     let icmp = match summary.version {

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, out: &mut impl Write) -> Result<(), Failed> {
     run_one(args, out)
 }
 
-/// True if a command prints JSON of its own. Of the others, each line is made a JSON object.
+/// True if a command prints JSON of its own. Each line of the others is made a JSON object.
 fn speaks_json(operation: &Operation) -> bool {
     matches!(
         operation,

@@ -220,7 +220,7 @@ fn tables<'t>(table: &'t mut Table, key: &str) -> Option<&'t mut ArrayOfTables> 
     table.entry(key).or_insert_with(none).as_array_of_tables_mut()
 }
 
-/// Writes one key; takes it out when the thing no longer has it. What stands beside the value stays.
+/// Writes one key; takes it out when the thing no longer has it. A comment beside the value stays.
 fn set<T: Keys>(table: &mut Table, key: &str, of: &T, around: &Around<'_>) {
     let keys = key::values(of, around).into_iter();
     let Some(KeyValue { value, .. }) = keys.into_iter().find(|it| it.name == key) else {

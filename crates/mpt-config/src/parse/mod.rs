@@ -1,5 +1,5 @@
-//! Table by table from the file to drafts: every value by itself, every default filled in. What concerns several tables
-//! is left to [`super::check`].
+//! Table by table from the file to drafts: every value by itself, every default filled in. Checks that concern several tables are left to
+//! [`super::check`].
 
 pub(super) mod draft;
 

@@ -177,8 +177,8 @@ pub enum Fallback {
     Direct,
 }
 
-/// Packets that a connection takes from its device: those that match every part. Of several connections that match, the one with
-/// the longest destination wins, then the longest source, then the protocol, the ports, the DSCP.
+/// Packets that a connection takes from its device: those that match every part. Among several connections that match, the one with the longest
+/// destination wins, then the longest source, then the protocol, the ports, the DSCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selector {
     /// Destination network.

@@ -14,7 +14,7 @@ use super::Error;
 const KNOWN: ABI = ABI::V6;
 
 /// The files and ports that a process may still reach. Opening or connecting to anything else is
-/// refused. What is open already stays open.
+/// refused. Files that are open already stay open.
 #[derive(Clone, Debug, Default)]
 pub struct Sandbox {
     files: Vec<(PathBuf, BitFlags<AccessFs>)>,
@@ -41,7 +41,7 @@ impl Sandbox {
         ruleset.handle_access(AccessFs::from_all(ABI::V1)).and_then(Ruleset::create).is_ok()
     }
 
-    /// Lets everything beneath a path be read. What does not exist needs no permission, but see to it that it exists if it will.
+    /// Lets everything beneath a path be read. A path that does not exist needs no permission, but has to be made first if it will exist later.
     #[must_use]
     pub fn read(self, path: impl AsRef<Path>) -> Self {
         self.allow(path, AccessFs::ReadFile | AccessFs::ReadDir)

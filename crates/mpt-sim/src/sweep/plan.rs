@@ -15,7 +15,7 @@ use crate::transport::tcp::Treatment;
 use super::Kind;
 use super::check::{Fault, combine, each, list, not_empty, one, read};
 
-/// A plan of the study. Every combination of the values of its keys is a case. What a profile has not got is left out.
+/// A plan of the study. Every combination of the values of its keys is a case. A key that a profile has not got is left out.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {

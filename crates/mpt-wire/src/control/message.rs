@@ -128,7 +128,7 @@ pub enum Message<'a> {
     Paths {
         /// Grows with every change; to be acknowledged.
         generation: u32,
-        /// Random for each life of the sender's GRE sequence numbers. Where it changes the receiver
+        /// Random for each life of the sender's GRE sequence numbers. When it changes, the receiver
         /// starts its reordering anew.
         epoch: u32,
         /// The sender's GRE sequence number from which this holds.

@@ -1,9 +1,9 @@
 //! Frames of the control protocol and the messages in them (docs/protocol.md, part 2).
 //!
 //! A frame is the payload of a GRE packet of protocol type
-//! [`CONTROL`](crate::gre::Protocol::CONTROL): [`frame`]. What a handshake carries sealed, a
-//! [`Hello`] or a [`Welcome`], is in [`hello`]; what an established session carries sealed, a row
-//! of messages, in [`message`]. Nothing here knows a key: bytes that were sealed come in opened.
+//! [`CONTROL`](crate::gre::Protocol::CONTROL): [`frame`]. The sealed part of a handshake, a
+//! [`Hello`] or a [`Welcome`], is in [`hello`]; that of an established session, a row of messages,
+//! in [`message`]. Nothing here knows a key: bytes that were sealed come in opened.
 
 mod entry;
 pub mod feedback;

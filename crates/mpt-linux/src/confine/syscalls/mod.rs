@@ -3,7 +3,7 @@
 //! Two filters, of whose answers the kernel takes the stricter one:
 //!
 //! 1. Calls that no library has a reason to try end the process: they start programs, enter or change namespaces and mounts, look into other
-//!    processes, change the kernel. Who makes them runs code of an attacker.
+//!    processes, change the kernel. A process that makes them runs code of an attacker.
 //! 2. Whatever is not listed as needed is answered with `ENOSYS`, as by a kernel that lacks it. A C library that tries a newer call first then
 //!    takes the older one, so a list made today does not break tomorrow's library.
 //!

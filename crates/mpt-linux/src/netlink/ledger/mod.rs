@@ -238,11 +238,10 @@ impl Owned {
         })
     }
 
-    /// Brings everything up to date, to be called after [`super::Event`]s: routes of outer packets
-    /// follow when an interface came back or a router changed, and what the kernel dropped when one
-    /// of our interfaces was set down, or somebody else removed, is there again. What misses its
-    /// interface or route stays without until it is there, which is no error. Every object is tried.
-    /// Returns what was put back, as `ip` writes it, and the errors of the objects that failed.
+    /// Brings everything up to date, to be called after [`super::Event`]s: routes of outer packets follow when an interface came back or a router
+    /// changed, and what the kernel dropped when one of our interfaces was set down, or somebody else removed, is there again. An object that misses
+    /// its interface or route stays without until it is there, which is no error. Every object is tried. Returns what was put back, as `ip` writes
+    /// it, and the errors of the objects that failed.
     pub async fn refresh(&mut self) -> (Vec<String>, Vec<Error>) {
         if self.objects.is_empty() {
             return (Vec::new(), Vec::new());
@@ -332,8 +331,8 @@ impl Owned {
         self.remove_all().await
     }
 
-    /// Removes everything created here, last first. What is gone already is no error, and an error
-    /// does not keep the rest: all that happened come back, and the ledger is empty.
+    /// Removes everything created here, last first. An object that is gone already is no error, and
+    /// an error does not keep the rest: all that happened come back, and the ledger is empty.
     pub async fn remove_all(&mut self) -> Result<(), Vec<Error>> {
         if self.objects.is_empty() {
             return Ok(());

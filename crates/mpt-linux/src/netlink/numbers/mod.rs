@@ -27,8 +27,8 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The first free block. What was left behind under its numbers is removed, except blocks,
-    /// whose numbers are not given out.
+    /// The first free block. Leftovers under its numbers are removed, except blocks, whose numbers
+    /// are not given out.
     pub(super) async fn claim(netlink: &Netlink) -> Result<Self, Error> {
         for first in NUMBERS.step_by(BLOCK as usize) {
             match Self::try_claim(netlink, first) {
@@ -138,8 +138,8 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// [`Error::MarkInUse`] when another daemon has it. What was left behind with it is removed,
-    /// except blocks.
+    /// [`Error::MarkInUse`] when another daemon has it. Leftovers with it are removed, except
+    /// blocks.
     pub(super) async fn claim(netlink: &Netlink, value: u32) -> Result<Self, Error> {
         match Self::try_claim(netlink, value) {
             Ok(mark) => {

@@ -25,9 +25,9 @@ pub struct Route {
     pub via: Via,
     /// Routing table, [`MAIN_TABLE`] for the ordinary one.
     pub table: u32,
-    /// The metric. Of several routes to one destination the one with the lowest is taken. `None`
-    /// stands for the kernel's default, 0 for IPv4 and 1024 for IPv6, which is what a listed IPv6
-    /// route has.
+    /// The metric. Among several routes to one destination, the one with the lowest metric is
+    /// taken. `None` stands for the kernel's default, 0 for IPv4 and 1024 for IPv6, which is what a
+    /// listed IPv6 route has.
     pub metric: Option<u32>,
     /// Bytes of the largest IP packet; `None`: that of the interface.
     pub mtu: Option<u32>,

@@ -51,7 +51,7 @@ pub struct Rule {
 /// The action of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// They look into this table. Where it has no route, the next rule is tried.
+    /// They look into this table. If it has no route, the next rule is tried.
     Lookup(u32),
     /// They go nowhere: senders get `ENETUNREACH` at once.
     Unreachable,

@@ -30,7 +30,7 @@ pub(crate) fn rates(
     })
 }
 
-/// Returns the charts of everything else that is known of a path, with the latest figures. What was never measured has none.
+/// Returns the charts of everything else that is known of a path, with the latest figures. A figure that was never measured has no chart.
 pub(crate) fn details(
     tunnel: &Tunnel,
     path: &Uplink,

@@ -93,7 +93,7 @@ fn show(
     Ok(())
 }
 
-/// Sends an order to the daemon on a thread of its own, since a daemon elsewhere may take seconds to answer. What came of it is sent back.
+/// Sends an order to the daemon on a thread of its own, since a daemon elsewhere may take seconds to answer. The outcome is sent back.
 fn give(daemon: Daemon, order: Order, answer: Sender<String>) {
     thread::spawn(move || {
         let Order { connection, path, change } = order;

@@ -1,6 +1,6 @@
-//! The prototype's dialect of INI files, read as it reads them: keys without regard to case, comments from `;` or `#`, quotes, a
-//! backslash at the end of a line that goes on, numbers as in C. What it would choke on or drop is taken where its meaning is clear,
-//! and told.
+//! The prototype's dialect of INI files, read as it reads them: keys without regard to case, comments from `;` or `#`, quotes, a backslash at the end
+//! of a line that goes on, numbers as in C. Text on which the prototype would choke, or which it would drop, is taken if its meaning is clear, with a
+//! warning.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Questions at a terminal. Where standard input is no terminal nothing is asked, and the default holds.
+//! Questions at a terminal. If standard input is no terminal, nothing is asked, and the default holds.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::net::IpAddr;

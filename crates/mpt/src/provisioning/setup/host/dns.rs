@@ -122,8 +122,8 @@ pub(crate) fn undo(by: &Resolver) -> Result<(), Failed> {
     }
 }
 
-/// The name for which resolvconf gets the name servers. Where `order` sorts them, the first kind of interfaces in it comes before all others, and the device
-/// is given out as one of that kind.
+/// The name for which resolvconf gets the name servers. If `order` sorts them, the first kind of interfaces in it comes before all others, and the
+/// device is given out as one of that kind.
 fn entry(order: &Path) -> String {
     let text = std::fs::read_to_string(order).unwrap_or_default();
     let is_plain = |kind: &&str| {

@@ -73,7 +73,7 @@ fn after_boot(service: &Service, settings: &[&str], more: &str) -> Vec<Step> {
     if !service.is_of_systemd() {
         return Vec::new();
     }
-    // Not by sysctl, whose package a small system lacks. What is 1 already is not written: /proc/sys may be read-only.
+    // Not by sysctl, whose package a small system lacks. A setting that is 1 already is not written: /proc/sys may be read-only.
     let settings = settings.iter().map(|it| {
         let file = kernel_setting::file(it);
         format!("ExecStartPre=+/bin/sh -c 'grep -qx 1 {0} || echo 1 >{0}'\n", file.display())

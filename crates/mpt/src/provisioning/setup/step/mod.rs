@@ -70,7 +70,7 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// Returns what the system has against it. What was made before is in the record.
+    /// Returns what the system has against it. The changes that were made before are in the record.
     pub(crate) fn apply(&self, record: &mut Record) -> Result<(), Failed> {
         match self {
             Step::Directory { path, of_daemon } => {
