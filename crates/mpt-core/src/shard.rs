@@ -52,7 +52,7 @@ impl Shard {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::BTreeSet;
 
     use super::*;
 
@@ -89,18 +89,18 @@ mod tests {
             // The mean is 500 and the standard deviation 16.
             assert!((400..600).contains(&ones), "bit {bit} is set {ones} times in 1000");
         }
-        let different: HashSet<&u32> = drawn.iter().collect();
+        let different: BTreeSet<&u32> = drawn.iter().collect();
         assert!(different.len() > 990, "{} of 1000 differ", different.len());
     }
 
     #[test]
     fn an_index_that_is_in_use_is_not_given_again() {
-        let draw = |taken: &mut HashSet<u32>| {
+        let draw = |taken: &mut BTreeSet<u32>| {
             // The same numbers come each time.
             Shard::FIRST.draw_index(&mut Random::new([2; 32]), |index| taken.insert(index))
         };
-        let mut taken = HashSet::new();
-        let drawn: HashSet<u32> = (0..100).map(|_| draw(&mut taken)).collect();
+        let mut taken = BTreeSet::new();
+        let drawn: BTreeSet<u32> = (0..100).map(|_| draw(&mut taken)).collect();
         assert_eq!(drawn.len(), 100);
     }
 }
