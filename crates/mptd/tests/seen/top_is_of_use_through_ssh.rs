@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mpt_api::DownReason;
 
 use crate::command_line::mpt;
-use crate::hosts::{Host, Line, Pair, Stream, Way};
+use crate::hosts::{Host, Line, Pair, Stream, Way, wait_within};
 use crate::slow_cable::{SlowCable, Speed};
 use crate::ssh::SshServer;
 use crate::support::{authenticate, wait_until_down};
@@ -16,6 +16,8 @@ use crate::terminal::Terminal;
 const LINK: &str = "desk";
 /// Each direction of the slow link.
 const SLOW: Speed = Speed { bits_per_second: 64_000, delay: Duration::from_millis(150) };
+/// The time for the login: a dozen round trips, and the processor time of the keys at either end.
+const LOGIN: Duration = Duration::from_secs(60);
 /// For how long the screen is watched.
 const WATCHED: Duration = Duration::from_secs(6);
 /// The time in which the screen shows what a key or a path has caused: two drawings.
@@ -77,6 +79,7 @@ fn top_is_of_use_through_ssh_over_a_slow_link() {
     let server = SshServer::start(&pair.a, "192.0.2.2");
     let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
     let terminal = Terminal::run(&server.client(&desk, &mpt(&a, &["top"])), (80, 30));
+    wait_within(LOGIN, "mpt top runs", || terminal.screen().contains("q: quit").then_some(()));
     let screen = terminal.wait_for(&["tunnel up", "> line1", "line2", "EVENTS", "q: quit"]);
     assert_eq!(rates(&screen).len(), 2, "{screen}");
     assert!(!terminal.is_plain(), "mpt top has a screen of its own");
