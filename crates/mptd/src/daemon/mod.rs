@@ -1,6 +1,6 @@
 //! The control side of the daemon: puts a configuration into effect, follows the network, answers the control socket.
 //!
-//! It owns the [`Shards`], which are the ways to the data threads, and everything made by netlink. Its decisions reach the packet path as calls
+//! It owns the `Shards`, which are the ways to the data threads, and everything made by netlink. Its decisions reach the packet path as calls
 //! between two rounds, so nothing here can hold up a packet.
 
 mod caps;

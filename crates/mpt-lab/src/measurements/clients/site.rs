@@ -138,13 +138,7 @@ fn connect() -> Result<Hosts> {
 }
 
 /// Returns the configuration of the server: all clients may connect at once, and every path is probed ten times a second even when nothing flows.
-fn configuration(
-    count: u16,
-    waiting: Waiting,
-    seal: Seal,
-    key: &Path,
-    socket: &Path,
-) -> String {
+fn configuration(count: u16, waiting: Waiting, seal: Seal, key: &Path, socket: &Path) -> String {
     let seal = if seal.is_wanted() { "require" } else { "off" };
     let listen: Vec<_> = (0..PATHS).map(|path| server_address(path).ip().to_string()).collect();
     let inner = inner_address();
