@@ -51,7 +51,7 @@ impl Strength {
             ..0.000_5 => Self::Off,
             ..0.003 => Self::EveryNth(8),
             ..0.008 => Self::EveryNth(5),
-            ..0.03 => Self::EveryNth(4),
+            ..0.02 => Self::EveryNth(4),
             ..0.06 => Self::EveryNth(3),
             _ => Self::EveryNth(2),
         }
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(Strength::of(0.000_4), Strength::Off);
         assert!(!encoder.expect(now, 1, Strength::of(0.0)));
         assert_eq!((encoder.due(), encoder.counters()), (None, FecCounters::default()));
-        let packets = [0.001, 0.005, 0.02, 0.05, 0.1].map(Strength::of);
+        let packets = [0.001, 0.005, 0.01, 0.03, 0.1].map(Strength::of);
         assert_eq!(packets, [8, 5, 4, 3, 2].map(Strength::EveryNth));
     }
 }

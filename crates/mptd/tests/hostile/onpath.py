@@ -2,7 +2,7 @@
 
     onpath.py CONFIG
 
-CONFIG is JSON: "ports" (the bridge's ports towards both ends), "record" (seconds to listen first), "kinds", "rate", "seconds", "pause" (seconds between two kinds). It records what passes, and
+CONFIG is JSON: "ports" (the bridge's ports towards both ends), "record" (seconds to listen first), "kinds", "rate", "seconds", "pause" (seconds before each kind). It records what passes, and
 then sends it on again: as it was ("replay"), to its sender ("reflect"), with a bit changed ("alter"), or only the initiations ("initiations"). Of the data alone it sends each packet as it was ("data"), to its
 sender ("reflect_data"), with a bit changed ("alter_data"), and under numbers that are to come: as it was ("relabel_data"), cut ("cut_data"), with the content of another packet ("swap_data"), and to its sender under the
 sender's own index ("turn_data"). For each kind it prints a line of JSON.
@@ -165,6 +165,8 @@ def main():
         thread.join()
     print(json.dumps({"step": "recorded", "frames": [len(way) for way in recorded]}), flush=True)
     for kind in config["kinds"]:
+        # Who reads the lines looks at the counters before and after each kind.
+        time.sleep(config.get("pause", 0))
         ways = attack(kind, recorded, chance)
         total, rates = 0, 0
         for port, frames in zip(config["ports"], ways):
@@ -174,7 +176,6 @@ def main():
                 sent, rate = burst.run(sock, frames[:4096], config["rate"], config["seconds"] / 2)
                 total, rates = total + sent, max(rates, rate)
         print(json.dumps({"step": kind, "sent": total, "rate": rates, "counters": COUNTERS.get(kind, [])}), flush=True)
-        time.sleep(config.get("pause", 0))
 
 
 if __name__ == "__main__":
