@@ -8,8 +8,10 @@ use crate::harness::{Emulator, Hosts, introduce, receive};
 /// Size of a datagram of 1000 bytes on the wire with its headers.
 const SIZE: usize = 958;
 const COUNT: usize = 80;
+/// Other flows. One of a thousand shares the place of the first flow in the queue, by the hash of its ports.
+const OTHERS: usize = 3;
 
-/// Returns the delay of a datagram that is sent behind many others of another flow, 1 ms each.
+/// Returns the delay of the quickest of some datagrams of other flows that are sent behind many of one flow, 1 ms each.
 fn delay(fair: bool) -> Duration {
     let hosts = Hosts::new();
     let queue = QueueLimit::Time(Duration::from_millis(200));
@@ -18,16 +20,18 @@ fn delay(fair: bool) -> Duration {
     let cables = [hosts.cable(0, &[0], &[])];
     let _emulator = Emulator::with_channels(&hosts, &channels, &cables, false);
     introduce(&hosts, 0);
-    let (bulk, sparse) = (hosts.socket(0, 0), hosts.socket(0, 0));
+    let (bulk, sparse) = (hosts.socket(0, 0), [(); OTHERS].map(|()| hosts.socket(0, 0)));
     let (to, waits) = (hosts.socket(0, 1), hosts.socket(0, 1));
     for _ in 0..COUNT {
         bulk.send_to(&[0; SIZE], to.local_addr().unwrap()).unwrap();
     }
     let sent = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    sparse.send_to(&[0; 10], waits.local_addr().unwrap()).unwrap();
+    for sparse in sparse {
+        sparse.send_to(&[0; 10], waits.local_addr().unwrap()).unwrap();
+    }
     let arrived = receive(&waits);
-    assert_eq!((arrived.len(), receive(&to).len()), (1, COUNT));
-    arrived[0].at.saturating_sub(sent)
+    assert_eq!((arrived.len(), receive(&to).len()), (OTHERS, COUNT));
+    arrived.iter().map(|it| it.at.saturating_sub(sent)).min().unwrap()
 }
 
 #[test]
