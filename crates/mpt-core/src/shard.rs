@@ -40,8 +40,8 @@ impl Shard {
 
     /// Draws an index of this shard that `take` accepts. `take` refuses an index that is in use.
     pub(crate) fn draw_index(self, random: &mut Random, mut take: impl FnMut(u32) -> bool) -> u32 {
+        let shard = u32::from(self.0) << (u32::BITS - SHARD_BITS);
         loop {
-            let shard = u32::from(self.0) << (u32::BITS - SHARD_BITS);
             let index = shard | random.u32() >> SHARD_BITS;
             if take(index) {
                 return index;

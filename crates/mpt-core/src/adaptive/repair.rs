@@ -304,7 +304,8 @@ impl Adaptive {
                     next.map_or(now + SLACK, |it| it - ADVANCE).max(now + 1);
                 return None;
             };
-            let twice = lost.tries >= 1 || self.may_lose_a_repair(best);
+            let twice =
+                (lost.tries >= 1 || self.may_lose_a_repair(best)) && self.may_copy(kept.bytes);
             let others =
                 ways.iter().filter(|way| twice && way.slot != best && way.next <= now).take(1);
             let chosen: SmallVec<[u16; 4]> =
@@ -312,9 +313,7 @@ impl Adaptive {
             self.repairs.pending.pop_front();
             let mut slots = SmallVec::new();
             for slot in chosen {
-                if (slots.is_empty() || self.may_copy(kept.bytes))
-                    && self.resend(now, slot, number, kept.bytes)
-                {
+                if self.resend(now, slot, number, kept.bytes) {
                     slots.push(slot);
                 }
             }
@@ -387,8 +386,8 @@ impl Adaptive {
         ways
     }
 
-    /// Returns true if a copy of a repair leaves enough of the budget for each repair that waits. A number that is not sent again
-    /// costs more than one that is sent over a single path.
+    /// Returns true if a copy of the first repair that waits leaves enough of the budget for this repair and each other one that waits. A
+    /// number that is not sent again costs more than one that is sent over a single path.
     fn may_copy(&self, bytes: u32) -> bool {
         let waiting = self.repairs.pending.len() as f64 * f64::from(bytes);
         self.repairs.tokens - f64::from(bytes) >= waiting + RESERVE

@@ -1,29 +1,20 @@
-//! A slow cable between two hosts: a TAP device at either end, and a thread for each direction that carries frames at a rate and after a delay. The
-//! kernel of the test may have no qdisc that delays.
+//! A slow cable between two hosts: a TAP device at either end, and a thread for each direction that carries frames as a link of `mpt-link` does.
+//! The kernel of the test may have no qdisc that delays.
 
-use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use mpt_link::{ByteCount, Link, Params};
 use mpt_linux::tap::{READ_LEN, Tap};
 use mpt_linux::tun::VNET_HEADER_LEN;
 
 use crate::hosts::Host;
 
-/// Frames on their way in one direction. Further ones are dropped.
-const MOST: usize = 64;
 /// The time between two looks at a device.
 const PAUSE: Duration = Duration::from_millis(1);
-
-/// The properties of either direction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Speed {
-    pub(crate) bits_per_second: u32,
-    pub(crate) delay: Duration,
-}
 
 /// The cable. It is gone with both devices when this is dropped.
 pub(crate) struct SlowCable {
@@ -32,8 +23,8 @@ pub(crate) struct SlowCable {
 }
 
 impl SlowCable {
-    /// Lays it between devices of this name, each with its address ("192.0.2.1/24").
-    pub(crate) fn lay(name: &str, ends: [(&Host, &str); 2], speed: Speed) -> Self {
+    /// Lays it between devices of this name, each with its address ("192.0.2.1/24"). Either direction is a link with these parameters.
+    pub(crate) fn lay(name: &str, ends: [(&Host, &str); 2], params: Params) -> Self {
         let taps = ends.map(|(host, address)| {
             let tap = host.run(|| Tap::create(name, true)).unwrap();
             host.add_address(name, address);
@@ -44,7 +35,7 @@ impl SlowCable {
         let carriers = [[0, 1], [1, 0]].map(|[from, to]| {
             let (from, to) = (Arc::clone(&taps[from]), Arc::clone(&taps[to]));
             let stop = Arc::clone(&stop);
-            thread::spawn(move || carry(&from, &to, speed, &stop))
+            thread::spawn(move || carry(&from, &to, params, &stop))
         });
         Self { stop, carriers: carriers.into() }
     }
@@ -59,24 +50,18 @@ impl Drop for SlowCable {
     }
 }
 
-fn carry(from: &Tap, to: &Tap, speed: Speed, stop: &AtomicBool) {
+fn carry(from: &Tap, to: &Tap, params: Params, stop: &AtomicBool) {
     let mut buffer = vec![0; READ_LEN];
-    let mut waiting: VecDeque<(Instant, Vec<u8>)> = VecDeque::new();
-    let mut free = Instant::now();
+    let mut link = Link::new(Instant::now(), params, [], 0);
     while !stop.load(Ordering::Relaxed) {
+        let now = Instant::now();
         // An error says that there is no frame.
         while let Ok(length) = from.read(&mut buffer) {
-            if waiting.len() == MOST {
-                continue;
-            }
-            let bits = 8.0 * (length - VNET_HEADER_LEN) as f64;
-            let takes = Duration::from_secs_f64(bits / f64::from(speed.bits_per_second));
-            free = free.max(Instant::now()) + takes;
-            waiting.push_back((free + speed.delay, buffer[..length].to_vec()));
+            let size = ByteCount((length - VNET_HEADER_LEN) as u64);
+            // A frame for which there is no room is dropped.
+            let _ = link.enqueue(now, size, buffer[..length].to_vec());
         }
-        let now = Instant::now();
-        let due = waiting.iter().take_while(|(due, _)| *due <= now).count();
-        for (_, frame) in waiting.drain(..due) {
+        while let Some(frame) = link.poll(now) {
             // The other device may be down by now.
             let _ = to.write(&[IoSlice::new(&frame)]);
         }

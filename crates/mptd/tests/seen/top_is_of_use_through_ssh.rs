@@ -4,21 +4,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpt_api::DownReason;
+use mpt_link::{Bitrate, Params, QueueLimit};
 
 use crate::command_line::mpt;
 use crate::hosts::{Host, Line, Pair, Stream, Way, wait_within};
-use crate::slow_cable::{SlowCable, Speed};
+use crate::slow_cable::SlowCable;
 use crate::ssh::SshServer;
 use crate::support::{authenticate, wait_until_down};
 use crate::terminal::Terminal;
 
 /// The device at either end of the slow link.
 const LINK: &str = "desk";
-/// Each direction of the slow link.
-const SLOW: Speed = Speed { bits_per_second: 64_000, delay: Duration::from_millis(150) };
+/// The rate of each direction of the slow link, in bits per second.
+const RATE: u64 = 64_000;
 /// The time for the login: a dozen round trips, and the processor time of the keys at either end.
 const LOGIN: Duration = Duration::from_secs(60);
-/// For how long the screen is watched.
+/// The time for which the screen is watched.
 const WATCHED: Duration = Duration::from_secs(6);
 /// The time in which the screen shows what a key or a path has caused: two drawings.
 const SHOWN: Duration = Duration::from_secs(2);
@@ -75,7 +76,9 @@ fn top_is_of_use_through_ssh_over_a_slow_link() {
     let [a, _b] = pair.start(&configs);
     let desk = Host::new("desk");
     let ends = [(&desk, "192.0.2.1/24"), (&pair.a, "192.0.2.2/24")];
-    let _cable = SlowCable::lay(LINK, ends, SLOW);
+    let (rate, delay) = (Bitrate::new(RATE), Duration::from_millis(150));
+    let slow = Params { rate, delay, queue: QueueLimit::Packets(64), ..Params::default() };
+    let _cable = SlowCable::lay(LINK, ends, slow);
     let server = SshServer::start(&pair.a, "192.0.2.2");
     let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
     let terminal = Terminal::run(&server.client(&desk, &mpt(&a, &["top"])), (80, 30));
@@ -90,7 +93,7 @@ fn top_is_of_use_through_ssh_over_a_slow_link() {
     eprintln!("rates changed {changed} times in {WATCHED:?}, ssh sent {bytes} bytes per second");
     // Once a second; a busy machine leaves some out.
     assert!(changed >= 3, "rates changed {changed} times in {WATCHED:?}");
-    let carries = u64::from(SLOW.bits_per_second / 8);
+    let carries = RATE / 8;
     assert!((1..carries).contains(&bytes), "ssh sent {bytes} of {carries} bytes per second");
 
     terminal.press(&["Down", "d"]);

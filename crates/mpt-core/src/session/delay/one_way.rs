@@ -124,7 +124,7 @@ impl OneWay {
         }
     }
 
-    /// By how much delays differ: jitter, and what queues there were. With few samples it is more than they differ by: as much as many would, if
+    /// The spread of delays: jitter, and queues if there were any. With few samples it is more than they differ by: as much as many would, if
     /// delays are normally distributed. It is 0 as long as nothing can be said. Single frames that were late do not count: the first one to a
     /// neighbour waits until ARP has found that, and a radio link wakes up.
     #[must_use]

@@ -6,7 +6,7 @@ use mpt_config::{self as config, Config};
 
 use crate::data::DataPath;
 
-/// What one shard contributes to a snapshot.
+/// The contribution of one shard to a snapshot.
 #[derive(Debug)]
 pub(super) struct Part {
     buffer_bytes: u64,
