@@ -15,7 +15,7 @@ use mpt_core::{
 };
 use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::gre;
-use mpt_wire::mss::ChecksumState;
+use mpt_wire::tcp::mss::ChecksumState;
 
 const DEVICE: DeviceId = DeviceId(0);
 

@@ -10,7 +10,6 @@
 mod adaptive;
 pub mod compat;
 mod fec;
-mod feedback;
 pub mod liveness;
 pub mod node;
 pub mod path;
@@ -19,18 +18,15 @@ pub mod reorder;
 pub mod scheduler;
 mod seal;
 pub mod session;
-mod shard;
-mod times;
 pub mod tunnel;
 
 pub use adaptive::{QueueState, RepairCounters};
 pub use fec::FecCounters;
-pub use node::{Lent, Node, PacketMemory, Span};
+pub use node::{Lent, Node, PacketMemory, Span, Times};
 pub use path::{DownReason, DownReasons, Estimate, Path, RateBounds, Transition};
 pub use scheduler::Mapping;
 pub use seal::Seal;
-pub use shard::{SHARD_BITS, Shard};
-pub use times::Times;
+pub use session::{SHARD_BITS, Shard};
 pub use tunnel::{
     Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,
     ConnectionId, DatagramDrop, DatagramDrops, Departure, DeviceId, DeviceSink, Direction,

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use mpt_wire::ip::{Summary, protocol};
-use mpt_wire::mss::{self, ChecksumState};
+use mpt_wire::tcp::mss::{self, ChecksumState};
 use mpt_wire::tcp::{self, Flags};
 use mpt_wire::{ipv4, ipv6};
 

@@ -4,7 +4,7 @@
 //! panic. There are two layers, as in smoltcp: a *view* (`Packet<T>`, `Header<T>`) checks lengths
 //! once and then reads and writes fields in place; a `Repr` is the subset of a header that means
 //! something to us, by value. On the packet path stand [`gre::Repr`], [`ip::Summary`],
-//! [`checksum::Sum`], [`mss::clamp`] and [`ecn`]; everything there is one pass over the headers.
+//! [`checksum::Sum`], [`tcp::mss::clamp`] and [`ecn`]; everything there is one pass over the headers.
 //!
 //! All multi-byte fields are big-endian on the wire and in host order in every signature.
 #![forbid(unsafe_code)]
@@ -22,7 +22,6 @@ pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
 pub mod legacy;
-pub mod mss;
 pub mod tcp;
 pub mod udp;
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::feedback::PAUSE;
+use crate::path::feedback::PAUSE;
 use crate::sequence::Sequence;
 
 /// The most entries that are kept. With batches of a millisecond on four paths they cover four

@@ -11,14 +11,11 @@
 //! `docs/adaptive.md` has the rules, and the reasons for them.
 
 mod choice;
-mod keep;
 mod log;
 mod pacer;
 mod path;
 mod peer;
-mod refusals;
 mod repair;
-mod repairs;
 mod report;
 mod role;
 mod symbols;
@@ -29,15 +26,15 @@ use std::time::{Duration, Instant};
 use mpt_wire::gre;
 use smallvec::SmallVec;
 
-pub(crate) use self::keep::Kept;
-use self::keep::{Keeper, MOST_BYTES};
 use self::log::SentLog;
 pub use self::path::RepairCounters;
 use self::path::{Role, Sender};
 use self::peer::Peer;
+pub(crate) use self::repair::keep::Kept;
+use self::repair::keep::{Keeper, MOST_BYTES};
+use self::repair::state::Repairs;
 pub(crate) use self::repair::{Lack, Resend};
 pub(crate) use self::repair::{QUICK, held};
-use self::repairs::Repairs;
 pub(crate) use self::report::{Arrived, PeerReport, Received};
 pub(crate) use self::tag::Tag;
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};

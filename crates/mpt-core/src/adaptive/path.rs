@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::keep::AGE;
 use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
+use super::repair::keep::AGE;
 use crate::path::model::Model;
 use crate::path::model::observed::delay::{LATEST, USUAL};
 use crate::scheduler::Member;

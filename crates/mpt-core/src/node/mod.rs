@@ -25,6 +25,7 @@ mod poll;
 mod prototypes;
 mod sessions;
 mod timeout;
+mod times;
 mod transmit;
 mod tunnels;
 
@@ -34,6 +35,7 @@ use std::time::{Duration, Instant};
 pub use self::event::{Event, PathEvent};
 use self::frame::FrameBuffer;
 pub use self::memory::{Lent, PacketMemory, Span};
+pub use self::times::Times;
 pub use self::transmit::{Destination, Transmit};
 use crate::compat::Compat;
 use crate::session::{Random, Sessions};

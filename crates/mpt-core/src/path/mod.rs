@@ -2,6 +2,7 @@
 
 mod bounds;
 pub mod discovery;
+pub(crate) mod feedback;
 pub(crate) mod model;
 pub mod mtu;
 pub mod reported;

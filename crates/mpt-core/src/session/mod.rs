@@ -17,6 +17,7 @@ mod handshake;
 mod join_token;
 pub(crate) mod keys;
 pub mod requests;
+mod shard;
 pub mod speed;
 
 pub use delay::OneWay;
@@ -39,3 +40,4 @@ pub use keys::{
     Exhausted, KEY_LEN, KEY_TEXT_LEN, KeyError, MAX_PATHS, OpenError, Opened, PresharedKey,
     PrivateKey, PublicKey, REPLAY_WINDOW, Random, ReplayWindow, Transport,
 };
+pub use shard::{SHARD_BITS, Shard};

@@ -10,7 +10,7 @@ use mpt_core::{
     PathConfig, Remote, Selector, SocketId, Transmit, Tunnels, reorder,
 };
 use mpt_wire::ecn;
-pub use mpt_wire::mss::ChecksumState::Complete;
+pub use mpt_wire::tcp::mss::ChecksumState::Complete;
 
 pub const DEVICE: DeviceId = DeviceId(0);
 pub const PORT: u16 = 4754;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mpt_core::{Connection, ConnectionId, DeviceId, DeviceSink, PathId, SocketId, Tunnels};
 use mpt_wire::checksum::Sum;
-use mpt_wire::mss::ChecksumState;
+use mpt_wire::tcp::mss::ChecksumState;
 use mpt_wire::{ecn, gre};
 
 use super::setup::Setup;

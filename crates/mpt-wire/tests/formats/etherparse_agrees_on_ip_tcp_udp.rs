@@ -12,7 +12,7 @@ use etherparse::{
 use mpt_wire::checksum::{Sum, pseudo_header_v4, pseudo_header_v6};
 use mpt_wire::icmp;
 use mpt_wire::ip::{Summary, Version};
-use mpt_wire::mss::{self, ChecksumState};
+use mpt_wire::tcp::mss::{self, ChecksumState};
 use mpt_wire::{ipv4, ipv6, tcp, udp};
 use proptest::prelude::*;
 

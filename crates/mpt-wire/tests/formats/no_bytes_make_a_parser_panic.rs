@@ -8,7 +8,7 @@ use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::gre;
 use mpt_wire::icmp::{self, MAX_TOO_BIG_LEN, Quoted};
 use mpt_wire::ip::{Summary, Version, protocol};
-use mpt_wire::mss::{self, ChecksumState};
+use mpt_wire::tcp::mss::{self, ChecksumState};
 use mpt_wire::{ipv4, ipv6, tcp, udp};
 
 const ITERATIONS: usize = 20_000;

@@ -10,7 +10,6 @@ mod error;
 mod log;
 mod names;
 mod network;
-mod reload;
 mod requests;
 mod sessions;
 mod shards;

@@ -6,10 +6,10 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::super::Adaptive;
-use super::super::keep::AGE;
 use super::super::log::Sent;
 use super::super::path::Compared;
-use super::super::repairs::{Lost, State};
+use super::keep::AGE;
+use super::state::{Lost, State};
 use super::{KNOWN, TRIES};
 use crate::sequence::Sequence;
 

@@ -1,7 +1,7 @@
 //! The rate beside other traffic that keeps the queue of the path full, and the drain that shows
 //! whether it does.
 
-use super::drain::{Drain, Finding};
+use super::phase::drain::{Drain, Finding};
 use super::phase::{Known, Phase};
 use super::report::{Pause, Present, Report};
 use super::state::{LEAST_RATE, LEAST_STEP, Model};

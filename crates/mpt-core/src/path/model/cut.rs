@@ -1,7 +1,7 @@
 //! The cut of the rate when a queue stands: the path is given less than it delivers, or nothing
 //! until it has drained.
 
-use super::drain::Drain;
+use super::phase::drain::Drain;
 use super::phase::{Known, Phase};
 use super::report::{Pause, Present, Report};
 use super::state::{LEAST_RATE, LEAST_STEP, Model};

@@ -13,7 +13,6 @@
 mod beside;
 mod bounds;
 mod cut;
-mod drain;
 mod estimate;
 mod handle;
 mod hold;

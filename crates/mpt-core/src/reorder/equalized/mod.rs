@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::playout::{Bounds, Class, Losses, PlayOut};
 use super::{Config, Equalize, ReorderBuffer, Sink};
 use crate::Times;
-use crate::feedback::Observer;
+use crate::path::feedback::Observer;
 use crate::sequence::Sequence;
 use equalizer::{Equalizer, Held};
 

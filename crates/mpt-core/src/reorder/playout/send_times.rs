@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::feedback::PAUSE;
+use crate::path::feedback::PAUSE;
 use crate::sequence::Sequence;
 
 /// The most anchors that are kept. With 32 new ones in 20 ms they cover the last 600 ms.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpt_wire::mss;
+use mpt_wire::tcp::mss;
 use mpt_wire::{ecn, ip};
 
 use super::members::member;

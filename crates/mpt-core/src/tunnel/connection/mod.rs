@@ -13,7 +13,7 @@ mod sizes;
 use std::cell::RefCell;
 use std::time::Instant;
 
-use mpt_wire::mss::{self, ChecksumState};
+use mpt_wire::tcp::mss::{self, ChecksumState};
 use mpt_wire::{ecn, gre, ip};
 use smallvec::SmallVec;
 

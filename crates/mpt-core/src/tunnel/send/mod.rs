@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use mpt_wire::checksum::Sum;
 use mpt_wire::ecn::Ecn;
-use mpt_wire::mss::ChecksumState;
+use mpt_wire::tcp::mss::ChecksumState;
 use mpt_wire::{gre, ip};
 
 use super::{InnerDrop, Transmit, Tunnels};

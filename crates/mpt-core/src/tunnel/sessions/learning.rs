@@ -6,7 +6,7 @@ use mpt_wire::control::Stamp;
 use smallvec::SmallVec;
 
 use crate::adaptive::{Anchor, Lack, PeerReport};
-use crate::feedback::{Observer, Ranges};
+use crate::path::feedback::{Observer, Ranges};
 use crate::reorder::Losses;
 use crate::session::RttEstimate;
 use crate::tunnel::Tunnels;

@@ -6,6 +6,7 @@
 //! any more, and until the receiver delivers without waiting for what will not come.
 
 mod configuration;
+mod event;
 mod events;
 mod figure;
 mod network;
@@ -20,7 +21,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use self::events::{EVENTS, Event};
+use self::event::Event;
+use self::events::EVENTS;
 use self::report::{Report, Results};
 use self::rig::Lab;
 use crate::console::interrupt::Interrupt;

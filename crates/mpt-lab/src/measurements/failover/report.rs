@@ -5,7 +5,7 @@ use std::fmt;
 use mpt_text::table::Table;
 use serde::Serialize;
 
-use super::events::Event;
+use super::event::Event;
 use super::figure::{Figure, Limit, Summary};
 
 /// The results of all events that happened.

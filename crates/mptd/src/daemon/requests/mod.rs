@@ -2,5 +2,6 @@
 
 mod commands;
 mod part;
+mod reload;
 pub(super) mod runtime;
 mod steering;

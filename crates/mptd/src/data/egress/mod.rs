@@ -18,7 +18,7 @@ use mpt_offload::{Segmenter, VnetHeader};
 use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::icmp;
 use mpt_wire::ip::Summary;
-use mpt_wire::mss::ChecksumState;
+use mpt_wire::tcp::mss::ChecksumState;
 
 use super::memory::buffers::PacketRef;
 use super::system::device::Device;

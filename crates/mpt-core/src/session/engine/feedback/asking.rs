@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::due::Asking;
 use crate::adaptive::{Lack, held};
-use crate::feedback::{MOST_RANGES, Ranges};
+use crate::path::feedback::{MOST_RANGES, Ranges};
 use crate::path::mtu;
 use crate::reorder::Losses;
 use crate::session::engine::keys::epochs::Place;
@@ -182,7 +182,7 @@ impl Session {
         };
         let slots: SmallVec<[_; 8]> = connection.slots().collect();
         let wanted = observer.seen().filter(|(_, seen)| all || seen.is_fresh());
-        let entry = |(slot, seen): (usize, &crate::feedback::Seen)| {
+        let entry = |(slot, seen): (usize, &crate::path::feedback::Seen)| {
             let path_id = self.wire_id(place, *slots.get(slot)?)?;
             let (packets, bytes, highest, marked) =
                 (seen.packets, seen.bytes, seen.highest, seen.marked);

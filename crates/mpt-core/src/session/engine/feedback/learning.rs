@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::asking::write_missing;
 use super::due::Reports;
 use crate::adaptive::{Arrived, PeerReport, Received};
-use crate::feedback::Sample;
+use crate::path::feedback::Sample;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::measurement::leads::probed;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::{Event, NORMAL, WARM_UP, WINDOW};
+use crate::measurements::failover::event::{Event, NORMAL, WARM_UP, WINDOW};
 use crate::measurements::failover::figure::Figure;
 use crate::measurements::failover::observation::leftovers::Holdings;
 use crate::measurements::failover::observation::metronome::Beat;

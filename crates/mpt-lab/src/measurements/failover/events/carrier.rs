@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Event, TCP_BELOW_HALF, TCP_BELOW_TENTH, TCP_RECOVERED, with_tcp};
+use crate::measurements::failover::event::{
+    Event, TCP_BELOW_HALF, TCP_BELOW_TENTH, TCP_RECOVERED, with_tcp,
+};
 use crate::measurements::failover::figure::Figure;
 use crate::measurements::failover::rig::{Lab, RigSpec};
 use crate::topology::End;

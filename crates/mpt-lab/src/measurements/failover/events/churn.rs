@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::{Event, NORMAL, WARM_UP, WINDOW};
+use crate::measurements::failover::event::{Event, NORMAL, WARM_UP, WINDOW};
 use crate::measurements::failover::figure::Figure;
 use crate::measurements::failover::network::LineSpec;
 use crate::measurements::failover::observation::leftovers::Holdings;

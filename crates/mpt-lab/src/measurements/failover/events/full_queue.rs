@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::Event;
+use crate::measurements::failover::event::Event;
 use crate::measurements::failover::figure::{Figure, Limit, Unit};
 use crate::measurements::failover::network::{LineSpec, Middle};
 use crate::measurements::failover::observation::metronome::Beat;

@@ -5,7 +5,6 @@ mod blackout;
 mod carrier;
 mod churn;
 mod dead_at_start;
-mod event;
 mod flaps;
 mod full_queue;
 mod one_way;
@@ -14,11 +13,7 @@ mod restart;
 mod returning;
 mod roaming;
 
-pub(super) use event::Event;
-use event::{
-    AFTERMATH, ARRIVE, Happened, NORMAL, TCP_BELOW_HALF, TCP_BELOW_TENTH, TCP_RECOVERED, WARM_UP,
-    WINDOW, with_tcp,
-};
+use super::event::Event;
 
 /// Every event, in the order of the table.
 pub(super) const EVENTS: &[&Event] = &[

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::{Event, WARM_UP};
+use crate::measurements::failover::event::{Event, WARM_UP};
 use crate::measurements::failover::figure::Figure;
 use crate::measurements::failover::observation::metronome::Beat;
 use crate::measurements::failover::rig::{Lab, Rig, RigSpec};

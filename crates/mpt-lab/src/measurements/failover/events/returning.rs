@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::{ARRIVE, Event, NORMAL, WARM_UP, WINDOW};
+use crate::measurements::failover::event::{ARRIVE, Event, NORMAL, WARM_UP, WINDOW};
 use crate::measurements::failover::figure::Figure;
 use crate::measurements::failover::observation::metronome::Beat;
 use crate::measurements::failover::rig::{Lab, Rig, RigSpec};

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::{AFTERMATH, Event, TCP_BELOW_HALF, TCP_BELOW_TENTH, TCP_RECOVERED, WARM_UP};
-use super::{Happened, with_tcp};
+use crate::measurements::failover::event::{
+    AFTERMATH, Event, TCP_BELOW_HALF, TCP_BELOW_TENTH, TCP_RECOVERED, WARM_UP,
+};
+use crate::measurements::failover::event::{Happened, with_tcp};
 use crate::measurements::failover::figure::Figure;
 use crate::measurements::failover::network::Middle;
 use crate::measurements::failover::network::nat::Nat;

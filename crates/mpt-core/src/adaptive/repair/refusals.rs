@@ -1,19 +1,19 @@
 //! Refusals: numbers that are lost and will not be sent again. The peer is told of them, so that it
 //! does not wait for them.
 
-use crate::feedback::{MOST_RANGES, Ranges};
+use crate::path::feedback::{MOST_RANGES, Ranges};
 use crate::sequence::Sequence;
 
 /// The refusals that the peer is to be told.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(in crate::adaptive) struct Refusals {
     ranges: Ranges,
     told: u64,
 }
 
 impl Refusals {
     /// Adds a number. Without room it is dropped here, and refused when the peer asks for it again.
-    pub(super) fn push(&mut self, number: Sequence) {
+    pub(in crate::adaptive) fn push(&mut self, number: Sequence) {
         if let Some((first, count)) = self.ranges.last_mut()
             && Sequence(*first) + u32::from(*count) == number
             && *count < u16::MAX
@@ -25,18 +25,18 @@ impl Refusals {
     }
 
     /// Returns the refusals that wait, and forgets them.
-    pub(super) fn take(&mut self) -> Ranges {
+    pub(in crate::adaptive) fn take(&mut self) -> Ranges {
         self.told += self.ranges.iter().map(|&(_, count)| u64::from(count)).sum::<u64>();
         std::mem::take(&mut self.ranges)
     }
 
     /// Returns how many numbers were refused. A number that was refused twice counts twice.
-    pub(super) fn told(&self) -> u64 {
+    pub(in crate::adaptive) fn told(&self) -> u64 {
         self.told
     }
 
     /// Forgets the refusals that wait.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::adaptive) fn clear(&mut self) {
         self.ranges.clear();
     }
 }

@@ -8,7 +8,7 @@
 //! Otherwise a capacity that has fallen and other traffic look alike: in both cases the queue
 //! grows, and less is delivered than was sent.
 
-use super::report::Report;
+use crate::path::model::report::Report;
 
 /// The shortest time over which a rate is measured, in microseconds.
 const LEAST_SPAN: i64 = 15_000;
@@ -17,7 +17,7 @@ const LONGEST_LOOK: i64 = 1_000_000;
 
 /// The state of a path that drains, and is then examined.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Drain {
+pub(in crate::path::model) struct Drain {
     /// The latest time at which the path has drained, and then the latest time at which it has
     /// shown its queue.
     until: i64,
@@ -34,7 +34,7 @@ pub(super) struct Drain {
 
 /// The result of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Finding {
+pub(in crate::path::model) enum Finding {
     /// Nothing new: the path drains, or has not shown its queue.
     Drains,
     /// Everything has arrived. Packets may be sent at the rate at which they arrived, to see the
@@ -49,13 +49,18 @@ pub(super) enum Finding {
 impl Drain {
     /// A drain until `until` at the latest. `began` is its beginning by the peer's clock with the
     /// bytes that had arrived, and `shared` the rate beside other traffic.
-    pub(super) const fn new(until: i64, sent_bytes: u64, began: (i64, u64), shared: f64) -> Self {
+    pub(in crate::path::model) const fn new(
+        until: i64,
+        sent_bytes: u64,
+        began: (i64, u64),
+        shared: f64,
+    ) -> Self {
         Self { until, sent_bytes, began, capacity: None, drained: false, shared }
     }
 
     /// Handles a report. `queue` is the queue that it shows of packets that left after the path had
     /// drained, and counts as one from `some` on.
-    pub(super) fn handle_report(
+    pub(in crate::path::model) fn handle_report(
         &mut self,
         now: i64,
         report: &Report,

@@ -7,18 +7,18 @@ use crate::sequence::Sequence;
 
 /// A number that is being repaired.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lost {
-    pub(super) number: Sequence,
+pub(in crate::adaptive) struct Lost {
+    pub(in crate::adaptive) number: Sequence,
     /// The path that lost the number, and the time at which it left there.
-    pub(super) slot: u16,
-    pub(super) left: i64,
-    pub(super) tries: u8,
-    pub(super) state: State,
+    pub(in crate::adaptive) slot: u16,
+    pub(in crate::adaptive) left: i64,
+    pub(in crate::adaptive) tries: u8,
+    pub(in crate::adaptive) state: State,
 }
 
 /// The state of a number that is being repaired.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum State {
+pub(in crate::adaptive) enum State {
     /// The repair waits to be sent.
     Pending,
     /// The number was sent again over a path.
@@ -31,40 +31,40 @@ pub(super) enum State {
 
 /// The repairs of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Repairs {
-    pub(super) on: bool,
+pub(in crate::adaptive) struct Repairs {
+    pub(in crate::adaptive) on: bool,
     /// True once the peer has reported what is missing.
-    pub(super) heard: bool,
+    pub(in crate::adaptive) heard: bool,
     /// True while packets that leave are kept.
-    pub(super) keeping: bool,
+    pub(in crate::adaptive) keeping: bool,
     /// The numbers that are being repaired, in their order.
-    pub(super) lost: VecDeque<Lost>,
+    pub(in crate::adaptive) lost: VecDeque<Lost>,
     /// The repairs that wait to be sent.
-    pub(super) pending: VecDeque<u32>,
+    pub(in crate::adaptive) pending: VecDeque<u32>,
     /// Bytes that repairs may use now.
-    pub(super) tokens: f64,
+    pub(in crate::adaptive) tokens: f64,
     /// The count of bytes sent up to which repairs have got their share.
-    pub(super) credited: u64,
+    pub(in crate::adaptive) credited: u64,
     /// The time at which a path last showed that it loses packets.
-    pub(super) loss_at: Option<i64>,
+    pub(in crate::adaptive) loss_at: Option<i64>,
     /// The time at which losses were last possible. They count as possible until `repair::LINGERS`
     /// later.
-    pub(super) possible_at: i64,
-    pub(super) lingers: bool,
+    pub(in crate::adaptive) possible_at: i64,
+    pub(in crate::adaptive) lingers: bool,
     /// Numbers that the peer asked for in vain, since they are not kept or were never sent.
-    pub(super) unknown: u64,
+    pub(in crate::adaptive) unknown: u64,
     /// The time before which no path can carry a repair.
-    pub(super) blocked_until: i64,
+    pub(in crate::adaptive) blocked_until: i64,
     /// Numbers that the last report named as missing and that were not judged to be lost, with the
     /// life of the peer's clock and the time of that report.
-    pub(super) watched: Vec<u32>,
-    pub(super) watched_at: Option<(u32, i64)>,
+    pub(in crate::adaptive) watched: Vec<u32>,
+    pub(in crate::adaptive) watched_at: Option<(u32, i64)>,
     /// The refusals that the peer is to be told.
-    pub(super) refusals: Refusals,
+    pub(in crate::adaptive) refusals: Refusals,
 }
 
 impl Repairs {
-    pub(super) fn find(&mut self, number: Sequence) -> Result<&mut Lost, usize> {
+    pub(in crate::adaptive) fn find(&mut self, number: Sequence) -> Result<&mut Lost, usize> {
         let place = self.lost.partition_point(|lost| lost.number.is_before(number));
         match self.lost.get(place).is_some_and(|lost| lost.number == number) {
             true => Ok(&mut self.lost[place]),

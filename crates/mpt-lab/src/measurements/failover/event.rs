@@ -30,27 +30,27 @@ pub(crate) struct Event {
 }
 
 /// Time for TCP to fill its paths before anything happens.
-pub(super) const WARM_UP: Duration = Duration::from_millis(1500);
+pub(crate) const WARM_UP: Duration = Duration::from_millis(1500);
 /// Part of [`WARM_UP`] over which the normal rate is measured.
-pub(super) const NORMAL: Duration = Duration::from_millis(700);
+pub(crate) const NORMAL: Duration = Duration::from_millis(700);
 /// Time of observation after the event.
-pub(super) const AFTERMATH: Duration = Duration::from_secs(2);
+pub(crate) const AFTERMATH: Duration = Duration::from_secs(2);
 /// Time after which packets on their way have arrived, even through a full queue.
-pub(super) const ARRIVE: Duration = Duration::from_millis(400);
+pub(crate) const ARRIVE: Duration = Duration::from_millis(400);
 /// Time over which the rate of TCP is averaged, since cubic's goodput in 10 ms is either much or nothing.
-pub(super) const WINDOW: Duration = Duration::from_millis(100);
+pub(crate) const WINDOW: Duration = Duration::from_millis(100);
 
 /// The record around one event.
 #[derive(Debug)]
-pub(super) struct Happened {
-    pub(super) record: Record,
-    pub(super) at: Moment,
+pub(crate) struct Happened {
+    pub(crate) record: Record,
+    pub(crate) at: Moment,
     /// The time at which the recording ended.
-    pub(super) end: Moment,
+    pub(crate) end: Moment,
 }
 
 /// Sets two lines up, lets TCP flow, lets `event` happen and watches what comes of it.
-pub(super) fn with_tcp(
+pub(crate) fn with_tcp(
     lab: &Lab<'_>,
     spec: RigSpec,
     event: impl FnOnce(&Rig<'_>) -> Result<Moment>,
@@ -68,17 +68,17 @@ pub(super) fn with_tcp(
 }
 
 impl Happened {
-    pub(super) fn goodput(&self) -> Result<&Arrived> {
+    pub(crate) fn goodput(&self) -> Result<&Arrived> {
         self.record.goodput.as_ref().context("there was no TCP")
     }
 
     /// Returns TCP's rate before the event, in bit/s.
-    pub(super) fn normal(&self) -> Result<f64> {
+    pub(crate) fn normal(&self) -> Result<f64> {
         Ok(self.goodput()?.rate(self.at.before(NORMAL), self.at))
     }
 
     /// The longest times of TCP below 50 % and below 10 % of one of two equal paths, and the time until it has 90 % of that.
-    pub(super) fn tcp(&self) -> Result<[f64; 3]> {
+    pub(crate) fn tcp(&self) -> Result<[f64; 3]> {
         let one_path = self.normal()? / 2.0;
         let goodput = self.goodput()?;
         Ok([
@@ -89,13 +89,13 @@ impl Happened {
     }
 
     /// The time until an end uses line 0 no more.
-    pub(super) fn stopped_using(&self, end: End, interface: u32) -> f64 {
+    pub(crate) fn stopped_using(&self, end: End, interface: u32) -> f64 {
         self.record.stopped_using(end, interface, self.at)
     }
 }
 
 /// Figures of [`Happened::tcp`].
-pub(super) const TCP_BELOW_HALF: Figure = Figure::told("TCP below 50 % of one path");
-pub(super) const TCP_BELOW_TENTH: Figure = Figure::told("TCP below 10 % of one path");
+pub(crate) const TCP_BELOW_HALF: Figure = Figure::told("TCP below 50 % of one path");
+pub(crate) const TCP_BELOW_TENTH: Figure = Figure::told("TCP below 10 % of one path");
 
-pub(super) const TCP_RECOVERED: Figure = Figure::told("TCP at 90 % of one path after");
+pub(crate) const TCP_RECOVERED: Figure = Figure::told("TCP at 90 % of one path after");

@@ -1,7 +1,9 @@
 //! The phases of a path: it starts up, its rate is known, it drains, or other traffic keeps its
 //! queue full.
 
-use super::drain::Drain;
+pub(super) mod drain;
+
+use self::drain::Drain;
 
 /// The phase of a path, with the state that only it needs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,17 +6,20 @@
 //! is most likely to deliver it in time, ahead of the queue, and charged to the pacer of that path.
 
 mod judge;
+pub(super) mod keep;
+mod refusals;
+pub(super) mod state;
 
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
 pub(crate) use self::judge::Lack;
-use super::keep::{AGE, Kept};
+use self::keep::{AGE, Kept};
+use self::state::{Repairs, State};
 use super::path::{Kind, Role};
-use super::repairs::{Repairs, State};
 use super::{Adaptive, Tag};
-use crate::feedback::Ranges;
+use crate::path::feedback::Ranges;
 use crate::sequence::Sequence;
 
 /// Time by which packets that were kept too long are forgotten later, in microseconds, so that many

@@ -3,17 +3,17 @@
 use mpt_api::{Code, EventKind, Failure, Reloaded};
 use mpt_config::{self as config, Config, Plan, diff};
 
-use super::names::fill_in;
-use super::network::Changes;
-use super::network::links::Links;
-use super::requests::runtime::keep_changes_by_hand;
-use super::sessions::{self, with_networks};
-use super::{Daemon, Error, open_devices};
+use super::runtime::keep_changes_by_hand;
+use crate::daemon::names::fill_in;
+use crate::daemon::network::Changes;
+use crate::daemon::network::links::Links;
+use crate::daemon::sessions::{self, with_networks};
+use crate::daemon::{Daemon, Error, open_devices};
 use crate::data::{ChangeError, DataPath, Ended, LinkFacts, PathLink, Wanted};
 
 impl Daemon {
     /// Reads the file again and applies the difference. A bad file, or one that the system refuses, changes nothing.
-    pub(super) async fn reload(&mut self) -> Result<Reloaded, Failure> {
+    pub(in crate::daemon) async fn reload(&mut self) -> Result<Reloaded, Failure> {
         let checked = config::load(&self.file).map_err(|errors| {
             let count = errors.0.len();
             errors.0.iter().for_each(|error| tracing::error!("{error}"));
@@ -51,7 +51,7 @@ impl Daemon {
 
     /// Goes from the present configuration to `file`, keeping what was changed by hand unless the file changes that very value. Gives
     /// what was changed in what runs.
-    pub(super) async fn apply(&mut self, file: Config) -> Result<Plan, Error> {
+    pub(in crate::daemon) async fn apply(&mut self, file: Config) -> Result<Plan, Error> {
         let mut next = keep_changes_by_hand(&self.loaded, &self.running, &file);
         let unguarded = self.without_their_peers(&file);
         next.connections.retain(|it| !unguarded.contains(&it.name));
@@ -67,7 +67,7 @@ impl Daemon {
     }
 
     /// Goes from the running configuration to `next`, or stays with it on an error.
-    pub(super) async fn put_into_effect(&mut self, next: Config) -> Result<(), Error> {
+    pub(in crate::daemon) async fn put_into_effect(&mut self, next: Config) -> Result<(), Error> {
         if let Err(error) = self.install(&next).await {
             if !self.system.is_settled() {
                 // The daemon ends, and a block that it found stays.
@@ -126,7 +126,7 @@ impl Daemon {
     }
 
     /// Returns the largest inner packet of a device, as [`DataPath::inner_mtu`] does.
-    pub(super) async fn inner_mtu(&self, device: &str) -> Result<Option<u16>, Ended> {
+    pub(in crate::daemon) async fn inner_mtu(&self, device: &str) -> Result<Option<u16>, Ended> {
         let name = device.to_owned();
         self.shards.of_device(device).call(move |data| data.inner_mtu(&name)).await
     }
@@ -159,7 +159,7 @@ impl Daemon {
     }
 
     /// The network changed: paths whose interface came or went change with it, and the routing of outer packets follows.
-    pub(super) async fn network_changed(&mut self, changes: Changes) {
+    pub(in crate::daemon) async fn network_changed(&mut self, changes: Changes) {
         if !changes.other {
             // Mostly removed by ourselves.
             if self.system.misses(&changes.removals) {
@@ -192,7 +192,7 @@ impl Daemon {
     }
 
     /// Says what was changed, in the log and to monitors.
-    pub(super) fn tell_change(&self, change: &config::Change) {
+    pub(in crate::daemon) fn tell_change(&self, change: &config::Change) {
         use config::Change;
         let (connection, path) = change.place();
         tracing::info!(connection, path, "{change}");

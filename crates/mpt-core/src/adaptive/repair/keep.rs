@@ -4,15 +4,15 @@
 
 use std::collections::VecDeque;
 
-use super::tag::Tag;
 use crate::StoreId;
+use crate::adaptive::Tag;
 use crate::sequence::Sequence;
 
 /// The age after which a sent packet is forgotten, in microseconds, since no repair of it could
 /// arrive in time.
-pub(super) const AGE: i64 = 1_500_000;
+pub(in crate::adaptive) const AGE: i64 = 1_500_000;
 /// The most bytes of sent packets that are kept for one connection.
-pub(super) const MOST_BYTES: usize = 16 << 20;
+pub(in crate::adaptive) const MOST_BYTES: usize = 16 << 20;
 /// The most sent packets and super-packets that are kept.
 const MOST_PACKETS: usize = 16_384;
 /// The most batches of numbers that are kept.
@@ -58,7 +58,7 @@ pub(crate) struct Kept {
 
 /// The places of an owner's packets. It allocates when more are kept than ever before.
 #[derive(Debug, Default)]
-pub(super) struct Keeper {
+pub(in crate::adaptive) struct Keeper {
     /// By [`StoreId`].
     packets: Vec<Option<Packet>>,
     free: Vec<StoreId>,
@@ -73,7 +73,7 @@ pub(super) struct Keeper {
 impl Keeper {
     /// Gives a packet a place, which is taken until [`Self::leave`], or until the batches of the
     /// packet are forgotten.
-    pub(super) fn add(&mut self, bytes: u32, tag: Tag) -> StoreId {
+    pub(in crate::adaptive) fn add(&mut self, bytes: u32, tag: Tag) -> StoreId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.packets.push(None);
             StoreId(self.packets.len() as u32 - 1)
@@ -84,7 +84,7 @@ impl Keeper {
     }
 
     /// Notes that a segment of a packet left under a number, the highest so far.
-    pub(super) fn note(&mut self, time: i64, number: u32, kept: Kept) {
+    pub(in crate::adaptive) fn note(&mut self, time: i64, number: u32, kept: Kept) {
         let number = Sequence(number);
         let Kept { packet, segment, bytes, mark } = kept;
         if let Some(last) = self.batches.back_mut()
@@ -110,7 +110,7 @@ impl Keeper {
 
     /// Notes that no segment of a packet waits any more. Returns true if nothing else needs the
     /// packet, whose place is free then.
-    pub(super) fn leave(&mut self, id: StoreId) -> bool {
+    pub(in crate::adaptive) fn leave(&mut self, id: StoreId) -> bool {
         let place = &mut self.packets[id.0 as usize];
         let Some(packet) = place else { return true };
         packet.waits = false;
@@ -126,7 +126,7 @@ impl Keeper {
 
     /// Notes that no segment of a packet waits any more. The owner learns by
     /// [`Self::take_released`] if nothing else needs the packet.
-    pub(super) fn drop_rest(&mut self, id: StoreId, tag: Tag) {
+    pub(in crate::adaptive) fn drop_rest(&mut self, id: StoreId, tag: Tag) {
         if self.leave(id) {
             self.free.pop();
             self.released.push_back((id, tag));
@@ -134,7 +134,7 @@ impl Keeper {
     }
 
     /// Returns the packet that was sent under a number, if it is kept.
-    pub(super) fn find(&self, number: u32) -> Option<Kept> {
+    pub(in crate::adaptive) fn find(&self, number: u32) -> Option<Kept> {
         let number = Sequence(number);
         let place = self.batches.partition_point(|batch| !batch.first.is_after(number));
         let batch = self.batches.get(place.checked_sub(1)?)?;
@@ -149,39 +149,39 @@ impl Keeper {
     }
 
     /// Returns the tag of a packet, which is needed to send a segment of it.
-    pub(super) fn tag(&self, id: StoreId) -> Option<Tag> {
+    pub(in crate::adaptive) fn tag(&self, id: StoreId) -> Option<Tag> {
         Some(self.packets.get(id.0 as usize)?.as_ref()?.tag)
     }
 
     /// Returns the lowest number that is kept.
-    pub(super) fn from(&self) -> Option<u32> {
+    pub(in crate::adaptive) fn from(&self) -> Option<u32> {
         self.batches.front().map(|batch| batch.first.0)
     }
 
     /// Returns the time at which the oldest kept packet left.
-    pub(super) fn oldest(&self) -> Option<i64> {
+    pub(in crate::adaptive) fn oldest(&self) -> Option<i64> {
         self.batches.front().map(|batch| batch.time)
     }
 
     /// Returns the bytes of packets that are kept and do not wait.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::adaptive) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Returns true if the owner keeps any packet.
-    pub(super) fn holds_any(&self) -> bool {
+    pub(in crate::adaptive) fn holds_any(&self) -> bool {
         self.packets.len() > self.free.len()
     }
 
     /// Forgets packets that left before `time`.
-    pub(super) fn forget_before(&mut self, time: i64) {
+    pub(in crate::adaptive) fn forget_before(&mut self, time: i64) {
         while self.batches.front().is_some_and(|batch| batch.time < time) {
             self.forget_oldest();
         }
     }
 
     /// Forgets the batches of which all numbers are before `number`.
-    pub(super) fn forget_below(&mut self, number: u32) {
+    pub(in crate::adaptive) fn forget_below(&mut self, number: u32) {
         let below =
             |batch: &Batch| !(batch.first + u32::from(batch.count)).is_after(Sequence(number));
         while self.batches.front().is_some_and(below) {
@@ -190,7 +190,7 @@ impl Keeper {
     }
 
     /// Forgets the oldest packets until at most this many bytes are kept.
-    pub(super) fn shrink(&mut self, bytes: usize) {
+    pub(in crate::adaptive) fn shrink(&mut self, bytes: usize) {
         while !self.batches.is_empty()
             && (self.bytes > bytes
                 || self.kept >= MOST_PACKETS
@@ -201,7 +201,7 @@ impl Keeper {
     }
 
     /// Forgets all packets that have left.
-    pub(super) fn forget_all(&mut self) {
+    pub(in crate::adaptive) fn forget_all(&mut self) {
         while !self.batches.is_empty() {
             self.forget_oldest();
         }
@@ -221,14 +221,14 @@ impl Keeper {
     }
 
     /// Returns a packet that the owner is to forget. Its place is free then.
-    pub(super) fn take_released(&mut self) -> Option<(StoreId, Tag)> {
+    pub(in crate::adaptive) fn take_released(&mut self) -> Option<(StoreId, Tag)> {
         let released = self.released.pop_front()?;
         self.free.push(released.0);
         Some(released)
     }
 
     /// Returns true if there are packets that the owner is to forget.
-    pub(super) fn has_released(&self) -> bool {
+    pub(in crate::adaptive) fn has_released(&self) -> bool {
         !self.released.is_empty()
     }
 }
