@@ -18,7 +18,7 @@ use crate::report::Report;
 pub use experiment::{Experiment, Setting};
 
 /// All experiments: the study in the order of the paper, then the tunnel.
-pub const ALL: [Experiment; 29] = {
+pub const ALL: [Experiment; 30] = {
     const fn of(
         name: &'static str,
         title: &'static str,
@@ -89,6 +89,10 @@ pub const ALL: [Experiment; 29] = {
         with_parts(
             of("hard-links", "Links that do not stay as they are", 3, networks::hard),
             &networks::HARD_LINKS,
+        ),
+        with_parts(
+            of("drawn-networks", "Networks drawn at random", 40, networks::drawn),
+            &networks::DRAWN,
         ),
         with_parts(
             of("rate-steps", "A path that falls to a third and returns", 3, networks::steps),

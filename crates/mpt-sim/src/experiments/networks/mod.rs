@@ -1,6 +1,7 @@
 //! Networks outside the papers: what the tunnel carries where rates, losses and delays are those of real uplinks.
 
 mod competing;
+mod drawn;
 mod hard;
 mod latency;
 mod list;
@@ -14,6 +15,7 @@ mod runs;
 mod steps;
 
 pub(super) use competing::{NAMES as RIVALS, run as competing};
+pub(super) use drawn::{NAMES as DRAWN, run as drawn};
 pub(super) use hard::{NAMES as HARD_LINKS, run as hard};
 pub(super) use latency::{NAMES as SHELLS, run as latency};
 pub(super) use list::NAMES;
