@@ -7,7 +7,6 @@ mod latency;
 mod list;
 mod lossy;
 mod method;
-mod musts;
 mod one_flow;
 mod real;
 mod realtime;

@@ -4,7 +4,7 @@ use crate::report::Report;
 
 use super::super::{Experiment, Setting};
 use super::list::{self, Network};
-use super::musts::{self, Must};
+use super::one_flow::musts::{self, Must};
 use super::one_flow::{self, Span, Task};
 use super::runs::{is_chosen, seeds};
 

@@ -2,7 +2,7 @@
 
 /// A demand, in Mbit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Must {
+pub(in crate::experiments::networks) enum Must {
     /// At least this rate.
     AtLeast(f64),
     /// At least this share of the rate that the better path carries alone.
@@ -13,10 +13,10 @@ pub(super) enum Must {
 const NEARLY_ALL: f64 = 0.97;
 
 /// Demands by the name of the network.
-pub(super) type Musts = [(&'static str, Must)];
+pub(in crate::experiments::networks) type Musts = [(&'static str, Must)];
 
 /// The demands on the thirteen networks, which also hold without repair of losses.
-pub(super) static REAL: [(&str, Must); 13] = [
+pub(in crate::experiments::networks) static REAL: [(&str, Must); 13] = [
     ("baseline", Must::AtLeast(89.0)),
     ("rtt_70", Must::AtLeast(89.0)),
     ("rtt_120", Must::AtLeast(87.0)),
@@ -33,7 +33,7 @@ pub(super) static REAL: [(&str, Must); 13] = [
 ];
 
 /// The demands on networks that lose packets, where losses are repaired.
-pub(super) static LOSSY: [(&str, Must); 11] = [
+pub(in crate::experiments::networks) static LOSSY: [(&str, Must); 11] = [
     ("loss_05", Must::AtLeast(84.0)),
     ("loss_2", Must::AtLeast(76.0)),
     ("fiber_lte", Must::AtLeast(292.0)),
@@ -50,12 +50,12 @@ pub(super) static LOSSY: [(&str, Must); 11] = [
 
 impl Must {
     /// Returns the demand on the network of this name.
-    pub(super) fn of(musts: &Musts, name: &str) -> Option<Self> {
+    pub(in crate::experiments::networks) fn of(musts: &Musts, name: &str) -> Option<Self> {
         musts.iter().find(|(it, _)| *it == name).map(|(_, must)| *must)
     }
 
     /// Returns the rate that meets the demand, where the better path carries `better` alone; `None` where that is not known.
-    pub(super) fn rate(self, better: Option<f64>) -> Option<f64> {
+    pub(in crate::experiments::networks) fn rate(self, better: Option<f64>) -> Option<f64> {
         match self {
             Self::AtLeast(rate) => Some(rate),
             Self::OfTheBetterPath(share) => better.map(|better| share * better),

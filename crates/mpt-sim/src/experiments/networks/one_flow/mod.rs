@@ -1,5 +1,7 @@
 //! One flow by every method: how it is run, what is measured, and its tables.
 
+pub(super) mod musts;
+
 use std::time::Duration;
 
 use mpt_core::RepairCounters;
@@ -9,11 +11,11 @@ use crate::report::{Report, Table};
 use crate::study::median;
 use crate::tunnel::Record;
 
-use super::super::{Experiment, Setting};
+use self::musts::Must;
 use super::list::Network;
 use super::method::Method;
-use super::musts::Must;
 use super::runs::{self, mean};
+use crate::experiments::{Experiment, Setting};
 
 /// The duration of a flow, and the interval over which its goodput is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
