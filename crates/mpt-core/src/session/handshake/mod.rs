@@ -1,6 +1,7 @@
 //! The handshake that two ends begin a session with: its messages, and who may have one answered.
 
 mod admission;
+mod cipher;
 mod cookie;
 mod exchange;
 mod mac;

@@ -1,7 +1,7 @@
 //! The Noise handshake as the control protocol uses it: the pattern, where its randomness comes
 //! from, and what is wiped when it ends.
 //!
-//! The crate `snow` runs the handshake and has the hash and the cipher; keys and
+//! The crate `snow` runs the handshake and has the hash; the cipher is that of `ring`, and keys and
 //! multiplications on the curve are here, because `snow` leaves private keys in memory. Wiped are
 //! ephemeral and static private keys, the preshared key, the keys of the session, and the stack
 //! that the handshake used. Not wiped here, because `snow` holds it where nobody can reach it, is
@@ -17,6 +17,7 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing, zeroize_stack};
 
+use super::cipher::ChaChaPoly;
 use crate::seal::keys::Split;
 use crate::session::keys::Random;
 use crate::session::keys::erase::STACK;
@@ -167,7 +168,10 @@ impl CryptoResolver for Resolver {
     }
 
     fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
-        Some(Box::new(WipedCipher(DefaultResolver.resolve_cipher(choice)?)))
+        match choice {
+            CipherChoice::ChaChaPoly => Some(Box::new(ChaChaPoly::default())),
+            _ => None,
+        }
     }
 }
 
@@ -237,38 +241,5 @@ impl Dh for KeyPair {
         }
         *out = *shared;
         Ok(())
-    }
-}
-
-/// `snow`'s cipher, which forgets its key when dropped.
-struct WipedCipher(Box<dyn Cipher>);
-
-impl Cipher for WipedCipher {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn set(&mut self, key: &[u8; 32]) {
-        self.0.set(key);
-    }
-
-    fn encrypt(&self, nonce: u64, authtext: &[u8], plaintext: &[u8], out: &mut [u8]) -> usize {
-        self.0.encrypt(nonce, authtext, plaintext, out)
-    }
-
-    fn decrypt(
-        &self,
-        nonce: u64,
-        authtext: &[u8],
-        ciphertext: &[u8],
-        out: &mut [u8],
-    ) -> Result<usize, Error> {
-        self.0.decrypt(nonce, authtext, ciphertext, out)
-    }
-}
-
-impl Drop for WipedCipher {
-    fn drop(&mut self) {
-        self.0.set(&[0; 32]);
     }
 }
