@@ -49,7 +49,7 @@ pub(in crate::reorder) struct Evidence {
 }
 
 /// Announcements in ascending order of their first numbers; never empty.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Changes {
     announced: Vec<Announced>,
 }
@@ -90,6 +90,8 @@ impl Evidence {
 
     /// Adds a path, or replaces the one of this index. It is up.
     pub(in crate::reorder) fn add(&mut self, now: u64, path: usize, weight: u16) {
+        // Most connections never have more paths than at their beginning.
+        self.paths.reserve_exact((path + 1).saturating_sub(self.paths.len()));
         while self.paths.len() <= path {
             self.paths.push(Path::new(1));
         }
@@ -149,9 +151,7 @@ impl Evidence {
         {
             self.take_effect(changes.announced[0].first, now);
         }
-        let changes = self.changes.get_or_insert_with(|| {
-            Box::new(Changes { announced: Vec::with_capacity(MAX_ANNOUNCED) })
-        });
+        let changes = self.changes.get_or_insert_default();
         let place = changes.announced.partition_point(|a| !a.first.is_after(first));
         changes.announced.insert(place, Announced { first, path, weight });
     }

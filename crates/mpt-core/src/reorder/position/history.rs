@@ -8,7 +8,8 @@ pub(crate) const LEN: u32 = 1 << 16;
 pub(in crate::reorder) const HORIZON: i32 = LEN as i32;
 const WORDS: usize = LEN as usize / 64;
 
-/// One bit for each of the [`LEN`] numbers before the one due: whether it was delivered. 8 KB.
+/// One bit for each of the [`LEN`] numbers before the one due: whether it was delivered. 8 KB, from
+/// the first number on: of thousands of clients, most are connected and silent.
 ///
 /// The word that numbers were entered in last is kept apart, so that packets in order touch the rest
 /// only once in 64.
@@ -19,12 +20,12 @@ pub(crate) struct History {
     /// The block of 64 numbers that `recent` stands for: its first number divided by 64. The word
     /// in `words` is out of date.
     block: u32,
-    words: Box<[u64; WORDS]>,
+    words: Option<Box<[u64; WORDS]>>,
 }
 
 impl History {
     pub(crate) fn new() -> Self {
-        Self { recent: 0, block: 0, words: Box::new([0; WORDS]) }
+        Self { recent: 0, block: 0, words: None }
     }
 
     /// Notes the number due as delivered.
@@ -83,7 +84,8 @@ impl History {
             let offset = number.0 % 64;
             let word = (number.0 / 64) as usize % WORDS;
             let here = word == self.block as usize % WORDS;
-            let word = if here { self.recent } else { self.words[word] };
+            let others = || self.words.as_ref().map_or(0, |words| words[word]);
+            let word = if here { self.recent } else { others() };
             let word = if entered { word } else { !word } >> offset;
             if word != 0 {
                 let found = number + word.trailing_zeros();
@@ -97,21 +99,29 @@ impl History {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.recent = 0;
-        self.words.fill(0);
+        self.words = None;
     }
 
     #[cold]
     fn enter(&mut self, block: u32) {
-        self.words[self.block as usize % WORDS] = self.recent;
-        self.recent = self.words[block as usize % WORDS];
+        let (left, entered) = (self.block as usize % WORDS, block as usize % WORDS);
+        let recent = self.recent;
+        let words = self.words();
+        words[left] = recent;
+        self.recent = words[entered];
         self.block = block;
+    }
+
+    #[inline]
+    fn words(&mut self) -> &mut [u64; WORDS] {
+        self.words.get_or_insert_with(|| Box::new([0; WORDS]))
     }
 
     #[inline]
     fn word(&mut self, number: Sequence) -> &mut u64 {
         // Blocks 65,536 numbers apart share a word.
         let word = (number.0 / 64) as usize % WORDS;
-        if word == self.block as usize % WORDS { &mut self.recent } else { &mut self.words[word] }
+        if word == self.block as usize % WORDS { &mut self.recent } else { &mut self.words()[word] }
     }
 }
 
