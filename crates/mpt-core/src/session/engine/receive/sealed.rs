@@ -34,8 +34,9 @@ impl Session {
         let outcome = match self.open(place, sealed, &mut buffer, &mut context.shared.counters) {
             Some(opened) => {
                 let Context { at, shared, tunnels, .. } = context;
-                let place = self.promote(at.now(), place, shared, tunnels);
-                self.handle_opened(place, source, &opened, context)
+                let promoted = self.promote(at.now(), place, shared, tunnels);
+                let wanted = Wanted { settle: promoted != place, ..Wanted::default() };
+                self.handle_opened(promoted, source, &opened, wanted, context)
             }
             None => Outcome::Done,
         };
@@ -71,12 +72,13 @@ impl Session {
         place: Place,
         source: Source,
         opened: &Opened<'_>,
+        mut wanted: Wanted,
         context: &mut Context<'_, P, S>,
     ) -> Outcome {
         let Some(mut arrival) = self.arrive(place, source, opened, context) else {
             return Outcome::Done;
         };
-        let (mut told, mut wanted) = (Told::default(), Wanted::default());
+        let mut told = Told::default();
         for message in messages(opened.payload).flatten() {
             self.handle_message(&mut arrival, message, &mut told, &mut wanted, context);
         }
@@ -91,7 +93,12 @@ impl Session {
         if wanted.proved {
             self.send_withheld(at.now(), shared);
         }
-        self.settle(at.now(), shared, tunnels);
+        // Most frames are probes and echoes that change nothing. With thousands of sessions, to look at everything after each of them would
+        // cost more than to answer it; what follows the delays of the paths is done at the next timer.
+        let moves = wanted.proved || !arrival.at_home || arrival.path.is_none();
+        if moves || wanted.settle || !self.is_settled() {
+            self.settle(at.now(), shared, tunnels);
+        }
         Outcome::Done
     }
 }
