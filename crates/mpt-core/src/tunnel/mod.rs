@@ -17,6 +17,7 @@ pub mod sequence;
 pub(crate) mod sessions;
 pub(crate) mod timers;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 pub use config::advise;
@@ -50,6 +51,7 @@ use crate::tunnel::timers::Timers;
 #[derive(Debug)]
 pub struct Tunnels<P> {
     connections: Vec<Option<Connection<P>>>,
+    by_name: BTreeMap<String, ConnectionId>,
     paths: Paths,
     transitions: Transitions,
     tables: Tables,
@@ -83,6 +85,7 @@ impl<P: Copy> Tunnels<P> {
     pub fn new(flow_seed: u64) -> Self {
         Self {
             connections: Vec::new(),
+            by_name: BTreeMap::new(),
             paths: Paths::default(),
             transitions: Transitions::default(),
             tables: Tables::default(),

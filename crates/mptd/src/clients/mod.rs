@@ -30,6 +30,7 @@ pub(crate) use review::{Ending, Review};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clients {
     held: BTreeMap<SessionId, Held>,
+    by_name: BTreeMap<ClientConnection, SessionId>,
     creations: Creations,
 }
 
@@ -83,7 +84,7 @@ impl Clients {
 
     /// The session that holds a connection.
     pub(crate) fn find(&self, name: &ClientConnection) -> Option<SessionId> {
-        self.iter().find(|(_, held)| held.name == *name).map(|(session, _)| session)
+        self.by_name.get(name).copied()
     }
 
     /// The session that holds the connection shown under this name.
@@ -93,7 +94,14 @@ impl Clients {
 
     /// Gives up what a session holds.
     pub(crate) fn remove(&mut self, session: SessionId) -> Option<Held> {
-        self.held.remove(&session)
+        let held = self.held.remove(&session)?;
+        self.by_name.remove(&held.name);
+        Some(held)
+    }
+
+    fn hold(&mut self, session: SessionId, held: Held) {
+        self.by_name.insert(held.name.clone(), session);
+        self.held.insert(session, held);
     }
 
     /// Judges a client's request for a connection, and holds it for the client if it is granted.
@@ -167,9 +175,9 @@ impl Clients {
         };
         let replaces = before.filter(|&before| before != session);
         if let Some(before) = replaces {
-            self.held.remove(&before);
+            self.remove(before);
         }
-        self.held.insert(session, Held { connection, ..draft });
+        self.hold(session, Held { connection, ..draft });
         Ok(Granted { created, replaces })
     }
 

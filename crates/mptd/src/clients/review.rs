@@ -38,7 +38,7 @@ impl Clients {
         let mut taken = Taken::new(config);
         for (&session, held) in oldest_first {
             match judge(config, &review.clients, &mut taken, held) {
-                Ok(held) => drop(review.clients.held.insert(session, held)),
+                Ok(held) => review.clients.hold(session, held),
                 Err(ending) => review.ended.push((session, held.clone(), ending)),
             }
         }

@@ -351,7 +351,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// The connection of this name.
     pub fn find_connection(&self, name: &str) -> Option<ConnectionId> {
-        self.connections().find(|(_, connection)| connection.name() == name).map(|(id, _)| id)
+        self.by_name.get(name).copied()
     }
 
     /// The path of this name.
@@ -370,6 +370,7 @@ impl<P: Copy> Tunnels<P> {
         let id = ConnectionId(place as u32);
         self.timers.reserve(id.0);
         self.connections[place] = Some(Connection::new(without_paths(config)));
+        self.by_name.insert(config.name.clone(), id);
         for path in &config.paths {
             self.insert_path(now, id, path.clone());
         }
@@ -395,6 +396,7 @@ impl<P: Copy> Tunnels<P> {
     /// Takes a connection out of everything.
     fn take(&mut self, id: ConnectionId) -> Option<Connection<P>> {
         let connection = self.connections.get_mut(index(id))?.take()?;
+        self.by_name.remove(connection.name());
         self.tables.remove(id);
         self.openers.remove_all_of(id);
         for path in connection.paths() {

@@ -21,8 +21,7 @@ impl Daemon {
     }
 
     fn client_connection(&self, name: &str) -> Option<Connection> {
-        let mut held = self.clients.iter().map(|(_, held)| &held.connection);
-        held.find(|it| it.name == name).cloned()
+        Some(self.clients.get(self.clients.find_shown(name)?)?.connection.clone())
     }
 
     /// Gives the routes of all clients the MTU that fits them: a device has another MTU, or routes were made anew.
@@ -41,8 +40,7 @@ impl Daemon {
     async fn follow_mtus_of(&mut self, connections: Vec<Connection>) {
         let names: Vec<String> = connections.iter().map(|it| it.name.clone()).collect();
         let devices: HashSet<&String> = connections.iter().map(|it| &it.device).collect();
-        let ask =
-            |data: &mut DataPath, names: Vec<String>| data.inner_mtus(&names.into_iter().collect());
+        let ask = |data: &mut DataPath, names: Vec<String>| data.inner_mtus(names);
         // It is told elsewhere when the data thread has ended.
         let Ok(fits) = self.shards.split(names, String::as_str, ask).await else { return };
         let fits: HashMap<String, InnerMtus> = fits.flatten().collect();

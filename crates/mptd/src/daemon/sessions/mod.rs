@@ -230,10 +230,10 @@ impl Daemon {
 
     /// Brings the routes to networks behind clients up to date.
     async fn route_clients(&mut self) -> Result<(), Error> {
-        let config = with_networks(&self.clients, &self.running);
-        let routed = config.connections.len() - self.running.connections.len();
+        let routed = behind_clients(&self.clients, &self.running).count();
         // Mostly clients have none, and there are thousands of them.
         if routed != 0 || self.sessions.routed != 0 {
+            let config = with_networks(&self.clients, &self.running);
             let links = self.network.links();
             self.system.apply(&config, &links).await?;
         }
@@ -443,24 +443,28 @@ impl Daemon {
 /// The configuration with what clients add to the routes: networks behind them. Their own addresses lie in the devices' networks, which
 /// the kernel routes.
 pub(super) fn with_networks(clients: &Clients, config: &Config) -> Config {
-    let mut config = config.clone();
-    for (_, held) in clients.iter() {
+    let mut with = config.clone();
+    // Routes are all that is wanted of it: its paths are wherever the client is.
+    with.connections.extend(behind_clients(clients, config).map(|(held, networks)| {
+        config::Connection { networks, paths: Vec::new(), ..held.connection.clone() }
+    }));
+    with
+}
+
+/// Those clients that have networks behind them, and the networks.
+fn behind_clients<'a>(
+    clients: &'a Clients,
+    config: &'a Config,
+) -> impl Iterator<Item = (&'a Held, Vec<IpNet>)> {
+    clients.iter().filter_map(|(_, held)| {
         let device = config.device(&held.connection.device);
         let own = device.map_or(&[][..], |device| &device.addresses);
         let behind = |net: &&IpNet| !own.iter().any(|own| own.contains(*net));
+        // An empty list takes no memory.
         let networks: Vec<IpNet> =
             held.connection.networks.iter().filter(behind).copied().collect();
-        if !networks.is_empty() {
-            // Routes are all that is wanted of it: its paths are wherever the client is.
-            let connection = held.connection.clone();
-            config.connections.push(config::Connection {
-                networks,
-                paths: Vec::new(),
-                ..connection
-            });
-        }
-    }
-    config
+        (!networks.is_empty()).then_some((held, networks))
+    })
 }
 
 /// Returns what a client's connection needs of the data thread.

@@ -1,6 +1,6 @@
 //! Connections of clients: they come and go one at a time, without a look at the thousands of others.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use mpt_core::session::{PublicKey, SessionId, SessionView};
 use mpt_core::{ConfigError, ConnectionId, DownReason, PathConfig, PathId};
@@ -137,15 +137,15 @@ impl<S: System> DataPath<S> {
         sessions.len()
     }
 
-    /// The largest inner packets that fit connections, by their names. Looks at each connection there is once.
-    pub(crate) fn inner_mtus(&self, names: &HashSet<String>) -> HashMap<String, InnerMtus> {
-        let connections = self.node.tunnels().connections().map(|(_, connection)| connection);
-        let asked = connections.filter(|it| names.contains(it.name()));
-        let mtus = |it: &mpt_core::Connection<_>| InnerMtus {
-            ipv4: it.inner_mtu(),
-            ipv6: it.inner_mtu_ipv6(),
+    /// The largest inner packets that fit connections, by their names. Those that are gone are left out.
+    pub(crate) fn inner_mtus(&self, names: Vec<String>) -> HashMap<String, InnerMtus> {
+        let tunnels = self.node.tunnels();
+        let mtus = |name: String| {
+            let connection = tunnels.connection(tunnels.find_connection(&name)?)?;
+            let (ipv4, ipv6) = (connection.inner_mtu(), connection.inner_mtu_ipv6());
+            Some((name, InnerMtus { ipv4, ipv6 }))
         };
-        asked.map(|it| (it.name().to_owned(), mtus(it))).collect()
+        names.into_iter().filter_map(mtus).collect()
     }
 
     pub(super) fn paths_of(&self, connection: ConnectionId) -> Vec<PathId> {
