@@ -8,6 +8,7 @@ mod random;
 
 mod a_naive_model_agrees_on_every_packet;
 mod announced_changes_cost_nothing;
+mod no_numbers_end_the_window;
 mod packets_of_shorter_paths_are_held;
 mod scenarios_keep_their_figures;
 mod the_window_follows_its_configuration;
