@@ -9,5 +9,6 @@ mod no_bytes_make_a_control_parser_panic;
 mod no_bytes_make_a_parser_of_the_prototype_panic;
 mod no_bytes_make_a_parser_panic;
 mod scapy_agrees_on_gre;
+mod the_registries_have_what_is_read;
 mod tshark_decodes_what_we_emit;
 mod what_is_emitted_is_parsed;
