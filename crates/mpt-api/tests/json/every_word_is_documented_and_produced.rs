@@ -1,4 +1,4 @@
-//! The words of the API are those that docs/control-api.md explains, and the daemon's source names each of them: no
+//! The words of the API are those that docs/control-api.md explains, and the daemon's source makes each of them: no
 //! program waits for a value that never comes, or meets one that no document has.
 
 use std::collections::BTreeSet;
@@ -82,8 +82,11 @@ fn the_document_explains_every_value_and_no_other() {
     }
 }
 
+/// The enumerations whose values come to the daemon as words, in requests and in its file.
+const READ: [&str; 6] = ["Command", "Permission", "Ecn", "CapPeriod", "CapCounts", "AtCap"];
+
 #[test]
-fn the_daemon_names_every_value() {
+fn the_daemon_produces_every_value() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut source = String::new();
     // Requests are refused where they are read, and settings have the words of the API.
@@ -93,11 +96,71 @@ fn the_daemon_names_every_value() {
         for value in values {
             let words = value.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
             let variant = format!("{name}::{}", words.collect::<String>());
-            let named = source.match_indices(&variant).any(|(at, _)| {
+            let mut places = source.match_indices(&variant).filter(|(at, _)| {
                 !source[at + variant.len()..].starts_with(|next: char| next.is_alphanumeric())
             });
-            assert!(named, "the daemon never says {variant}");
+            let is_produced = |at: usize| is_expression(&source, at, at + variant.len());
+            let is_named = places.any(|(at, _)| READ.contains(&name) || is_produced(at));
+            assert!(is_named, "the daemon never says {variant}");
         }
+    }
+}
+
+/// True if the variant that stands from `start` to `end` is made there, false if something is compared with it: by a pattern or by `==`.
+fn is_expression(source: &str, start: usize, end: usize) -> bool {
+    let before =
+        source[..start].trim_end_matches(|it: char| it.is_alphanumeric() || "_:".contains(it));
+    // What wraps it: `Some(`, `&`, `(`.
+    let before = before.trim_end_matches(['(', '&', ' ', '\n']);
+    let before = before.trim_end_matches("Some").trim_end();
+    let compares = ["==", "!=", "if let", "while let", " let", "|"];
+    if compares.iter().any(|it| before.ends_with(it)) || is_within_matches(before) {
+        return false;
+    }
+    let mut rest = source[end..].trim_start();
+    // Its fields, if it has any, and the ends of what wraps it.
+    if let Some((open, close)) =
+        [('{', '}'), ('(', ')')].into_iter().find(|it| rest.starts_with(it.0))
+    {
+        let mut depth = 0;
+        let closed = rest.find(|it: char| {
+            depth += i32::from(it == open) - i32::from(it == close);
+            depth == 0
+        });
+        rest = &rest[closed.expect("it is closed") + 1..];
+    }
+    let rest = rest.trim_start_matches([')', ' ', '\n']);
+    let compares = ["=>", "if ", "| ", "= ", "==", "!=", ", .."];
+    !compares.iter().any(|it| rest.starts_with(it))
+}
+
+/// True if the text ends within the parentheses of a `matches!`.
+fn is_within_matches(before: &str) -> bool {
+    let statement = before.rsplit([';', '{', '}']).next().unwrap_or_default();
+    statement
+        .rsplit_once("matches!")
+        .is_some_and(|(_, behind)| behind.matches('(').count() > behind.matches(')').count())
+}
+
+#[test]
+fn a_value_that_is_only_compared_with_is_not_produced() {
+    for (line, is_made) in [
+        ("Err(Failure::new(Code::Busy, text))", true),
+        ("reason: Code::Busy,", true),
+        ("let code = Code::Busy;", true),
+        ("if wrong { Code::Busy } else { other }", true),
+        ("Code::Busy => 5,", false),
+        ("Code::Busy | Code::Failed => 5,", false),
+        ("Some(Code::Busy) if late => 5,", false),
+        ("Code::Busy { of } => 5,", false),
+        ("if let Some(Code::Busy { of: Some(it) }) = code {", false),
+        ("code == Code::Busy", false),
+        ("matches!(code, Code::Failed | Code::Busy)", false),
+        ("matches!(code, Code::Busy)", false),
+        ("Failure { code: Code::Busy, .. } => 5,", false),
+    ] {
+        let at = line.find("Code::Busy").unwrap();
+        assert_eq!(is_expression(line, at, at + "Code::Busy".len()), is_made, "{line}");
     }
 }
 
@@ -109,7 +172,11 @@ fn read(folder: &Path, text: &mut String) {
             read(&path, text);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let whole = fs::read_to_string(path).unwrap();
-            text.push_str(whole.split("#[cfg(test)]").next().unwrap_or_default());
+            let code = whole.split("#[cfg(test)]").next().unwrap_or_default();
+            for line in code.lines() {
+                text.push_str(line.split("//").next().unwrap_or_default());
+                text.push('\n');
+            }
         }
     }
 }
