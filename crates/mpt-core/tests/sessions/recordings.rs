@@ -199,6 +199,9 @@ pub fn record(setup: &Setup, of: Side) -> Vec<Vec<u8>> {
         network.restart(of);
     }
     assert!(recorded.len() >= 6, "{}", recorded.len());
+    // Each challenge was followed by an initiation with it, whose sender was proved.
+    let challenges = network.hosts[1 - of].node.sessions().counters().challenges_sent;
+    assert!(challenges >= 3, "{challenges} challenges in the lives under attack");
     recorded
 }
 
