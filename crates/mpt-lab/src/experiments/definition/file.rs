@@ -69,6 +69,7 @@ pub(super) struct ExpectationFile {
     pub(super) difference: bool,
     pub(super) at_least: Option<Number>,
     pub(super) at_most: Option<Number>,
+    pub(super) sound_up_to: Option<Number>,
     #[serde(default)]
     pub(super) only: BTreeMap<String, Values>,
     #[serde(default)]

@@ -269,6 +269,12 @@ fn expectations(
         if file.at_least.is_none() && file.at_most.is_none() {
             return Err(error("at_least", "missing; write at_least or at_most".into()));
         }
+        if file.sound_up_to.is_some() && (file.over.is_empty() || file.difference) {
+            return Err(error(
+                "sound_up_to",
+                "only a ratio has one; write over, and no difference".into(),
+            ));
+        }
         for (axis, values) in &file.only {
             check_values(template, axis, &values.0).map_err(|why| error("only", why))?;
         }
@@ -283,6 +289,7 @@ fn expectations(
                     difference: file.difference,
                     at_least: file.at_least.map(|limit| limit.0),
                     at_most: file.at_most.map(|limit| limit.0),
+                    sound_up_to: file.sound_up_to.map(|limit| limit.0),
                     only,
                     goal: file.goal,
                 });

@@ -109,6 +109,8 @@ pub(crate) struct Expectation {
     pub(crate) at_least: Option<f64>,
     /// Upper limit.
     pub(crate) at_most: Option<f64>,
+    /// The largest ratio that the network allows. A larger one says that the rows of `over` are no sound baseline, and is not judged.
+    pub(crate) sound_up_to: Option<f64>,
     /// Values of axes to which the expectation is restricted.
     pub(crate) only: Cell,
     /// True for a wish instead of a demand: it is reported, and never fails a run.

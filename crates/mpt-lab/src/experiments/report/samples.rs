@@ -33,6 +33,7 @@ pub(super) fn expectation(row: &str, over: &[&str], at_least: f64) -> Expectatio
         difference: false,
         at_least: Some(at_least),
         at_most: None,
+        sound_up_to: None,
         only: Cell::new(),
         goal: false,
     }

@@ -41,6 +41,8 @@ pub(super) struct Verdict<'a> {
     pub(super) outside: usize,
     /// Cells that could not be judged, each with the reason.
     pub(super) open: Vec<(usize, String)>,
+    /// Cells whose ratio is larger than the network allows, so that the rows that are compared with were measured too low.
+    pub(super) unsound: Vec<usize>,
 }
 
 /// Judges all expectations of an experiment.
@@ -67,7 +69,7 @@ impl Results {
 
 impl<'a> Verdict<'a> {
     fn of(expectation: &'a Expectation, grid: &Grid<'a>) -> Self {
-        let mut open = Vec::new();
+        let (mut open, mut unsound) = (Vec::new(), Vec::new());
         let mut worst: Option<(usize, f64)> = None;
         let (mut judged, mut outside) = (0, 0);
         for cell in grid.cells_of(expectation) {
@@ -78,6 +80,10 @@ impl<'a> Verdict<'a> {
                     continue;
                 }
             };
+            if expectation.sound_up_to.is_some_and(|largest| value > largest) {
+                unsound.push(cell);
+                continue;
+            }
             judged += 1;
             let room = room(expectation, value);
             if room < 0.0 {
@@ -90,20 +96,25 @@ impl<'a> Verdict<'a> {
         let status = match (outside, expectation.goal) {
             (1.., true) => Status::GoalMissed,
             (1.., false) => Status::Missed,
-            (0, _) if judged == 0 || !open.is_empty() => Status::Open,
+            (0, _) if judged == 0 || !open.is_empty() || !unsound.is_empty() => Status::Open,
             (0, _) => Status::Met,
         };
-        Self { expectation, status, worst, judged, outside, open }
+        Self { expectation, status, worst, judged, outside, open, unsound }
+    }
+
+    /// Returns the rows that are compared with: `(path1 + path2)`.
+    fn base(&self) -> String {
+        match self.expectation.over.as_slice() {
+            [] => String::new(),
+            [one] => one.clone(),
+            several => format!("({})", several.join(" + ")),
+        }
     }
 
     /// Returns what is asked: `ours / (path1 + path2) at least 97 %`.
     pub(super) fn demand(&self) -> String {
         let Expectation { row, over, at_least, at_most, .. } = self.expectation;
-        let base = match over.as_slice() {
-            [] => String::new(),
-            [one] => one.clone(),
-            several => format!("({})", several.join(" + ")),
-        };
+        let base = self.base();
         let judged = match (over.is_empty(), self.expectation.difference) {
             (true, _) => row.clone(),
             (false, true) => format!("{row} - {base}"),
@@ -142,7 +153,17 @@ impl<'a> Verdict<'a> {
         if self.judged > 1 && self.outside > 0 {
             parts.push(format!("{} of {} cells outside", self.outside, self.judged));
         }
+        if let Some(largest) = self.expectation.sound_up_to.filter(|_| !self.unsound.is_empty()) {
+            let places: Vec<_> = self.unsound.iter().map(|&cell| grid.name(cell)).collect();
+            let largest = percent_limit(largest);
+            parts.push(format!(
+                "{} is no sound baseline at {}: the ratio would be above {largest}",
+                self.base(),
+                places.join("; ")
+            ));
+        }
         match self.open.as_slice() {
+            [] if !self.unsound.is_empty() => {}
             [] if self.judged == 0 => parts.push("no cell of this run is about it".to_owned()),
             [] => {}
             [(cell, reason), rest @ ..] => {
@@ -255,6 +276,20 @@ mod tests {
         let alone = Expectation { over: Vec::new(), at_least: Some(100.0), ..ratio() };
         let (status, _, found) = judged(&sample_of(alone));
         assert_eq!((status, found.as_str()), (Status::Missed, "99.50 Mbit/s at cell 0"));
+    }
+
+    #[test]
+    fn a_ratio_that_the_network_does_not_allow_is_no_result() {
+        let sound = Expectation { sound_up_to: Some(1.1), ..ratio() };
+        assert_eq!(judged(&sample(&[99.0, 110.0]).expects(sound.clone())).0, Status::Met);
+        let (status, worst, found) = judged(&sample(&[99.0, 111.0]).expects(sound.clone()));
+        assert_eq!((status, worst), (Status::Open, Some((0, 0.99))));
+        let told = "(path1 + path2) is no sound baseline at cell 1: the ratio would be above 110 %";
+        assert_eq!(found, format!("99.0 % at cell 0; {told}"));
+        let (status, worst, found) = judged(&sample(&[111.0]).expects(sound.clone()));
+        assert_eq!((status, worst, found), (Status::Open, None, told.replace("cell 1", "cell 0")));
+        // Another cell is missed all the same.
+        assert_eq!(judged(&sample(&[90.0, 111.0]).expects(sound)).0, Status::Missed);
     }
 
     #[test]

@@ -282,6 +282,11 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     (
         "over = [\"path1\"]",
+        "sound_up_to = 1.1",
+        "expectation.sound_up_to: only a ratio has one; write over, and no difference",
+    ),
+    (
+        "over = [\"path1\"]",
         "metric = \"goodput\"",
         "\"goodput\" is not a metric; write one of goodput_mbit",
     ),
