@@ -72,8 +72,9 @@ impl Memory {
             let Some(token) = socket.token else { continue };
             let readable = !socket.received.is_empty();
             let writable = socket.watches_room && socket.room > 0;
-            if readable || writable {
-                events.push(Event { readable, writable, ..read(token) });
+            let error = !socket.errors.is_empty();
+            if readable || writable || error {
+                events.push(Event { readable, writable, error, ..read(token) });
             }
         }
         events
@@ -87,6 +88,7 @@ impl Memory {
             room: usize::MAX,
             received: Default::default(),
             sent: Vec::new(),
+            errors: Default::default(),
         };
         let queue = Rc::new(RefCell::new(queue));
         self.sockets.borrow_mut().push(Rc::downgrade(&queue));

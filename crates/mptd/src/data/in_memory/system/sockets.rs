@@ -35,6 +35,8 @@ pub(in crate::data::in_memory) struct Queue {
     /// The datagrams that wait to be read, each with the time of its arrival by the system's clock.
     pub(in crate::data::in_memory) received: VecDeque<(SystemTime, Datagram)>,
     pub(in crate::data::in_memory) sent: Vec<Datagram>,
+    /// What the network reports of datagrams that were sent, each with the beginning of the datagram.
+    pub(in crate::data::in_memory) errors: VecDeque<(PathError, Vec<u8>)>,
 }
 
 /// The daemon's end of a socket.
@@ -106,8 +108,11 @@ impl BatchSocket for MemorySocket {
         Ok(Received { len, datagram_len, source, tos, stamp, truncated: false })
     }
 
-    fn take_error(&self, _: &mut [u8]) -> io::Result<Option<PathError>> {
-        Ok(None)
+    fn take_error(&self, buffer: &mut [u8]) -> io::Result<Option<PathError>> {
+        let Some((error, quote)) = self.0.borrow_mut().errors.pop_front() else { return Ok(None) };
+        let quoted = quote.len().min(buffer.len());
+        buffer[..quoted].copy_from_slice(&quote[..quoted]);
+        Ok(Some(PathError { quoted, ..error }))
     }
 
     fn set_mark(&self, _: Option<u32>) -> io::Result<()> {
