@@ -34,6 +34,7 @@ mod clients_behind_a_nat_are_told_apart_and_followed;
 mod control_frames_travel_as_gre_beside_the_data;
 mod ends_that_disagree_are_told;
 mod hostile_frames_disturb_no_session;
+mod keys_are_replaced_by_reloads;
 mod no_client_gets_what_another_one_has;
 mod no_peer_fills_the_log;
 mod nothing_is_sent_to_who_has_not_the_right_keys;
