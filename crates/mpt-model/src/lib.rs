@@ -18,7 +18,8 @@
 //! nothing about longer runs, about several clients of one responder, or about time: a timer is a
 //! step that may be taken at any moment.
 //!
-//! The **properties** are those of [`Handshake::properties`](stateright::Model::properties).
+//! The **properties** are those of [`Handshake::properties`](stateright::Model::properties), and that the session stands again from every state
+//! ([`Handshake::states_and_stuck_ones`]).
 //! [`Rules`] names variants of the responder with rules of the past or with a rule left out, for
 //! which a test expects the checker to find a counterexample.
 
@@ -26,6 +27,7 @@ mod address;
 mod initiator;
 mod message;
 mod model;
+mod recovery;
 mod responder;
 pub mod symbolic;
 

@@ -35,6 +35,9 @@ fn main() -> ExitCode {
         let checker = model.checker().threads(threads).spawn_bfs().join();
         let took = start.elapsed().as_secs_f64();
         println!("{name}: {} states, {took:.1} s", checker.unique_state_count());
+        let (states, stuck) = model.states_and_stuck_ones();
+        println!("  the session stands again from {} of {states}", states - stuck);
+        failed |= stuck > 0;
         for (property, path) in checker.discoveries() {
             let is_example = property == "keys are renewed";
             if !is_example {

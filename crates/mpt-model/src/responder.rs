@@ -13,6 +13,10 @@ pub enum Rules {
     OldestGoes(usize),
     /// An address is followed as soon as a fresh frame comes from there.
     FollowUnproved,
+    /// A copy of an initiation gets keys of its own.
+    AnswerCopiesAnew,
+    /// Under load an initiation without MAC 2 is dropped, and no cookie is sent.
+    SilentUnderLoad,
 }
 
 /// The keys of one answer.
@@ -138,11 +142,16 @@ impl Responder {
         cookie: Option<(u8, Address)>,
     ) -> (Answers, Option<Wrong>) {
         let Initiation { id, challenge } = initiation;
-        if let Some(keys) = self.keys().find(|keys| keys.initiation == id) {
+        if let Some(keys) = self.keys().find(|keys| keys.initiation == id)
+            && rules != Rules::AnswerCopiesAnew
+        {
             return (vec![(from, Message::Response { id, keys: keys.id })], None);
         }
         let has_mac2 = cookie.is_some_and(|(time, of)| of == from && self.is_recent(time));
         if self.load && !has_mac2 {
+            if rules == Rules::SilentUnderLoad {
+                return (Vec::new(), None);
+            }
             return (vec![(from, self.cookie(id, from))], None);
         }
         let is_used = |time: u8| self.used & 1 << time != 0;
