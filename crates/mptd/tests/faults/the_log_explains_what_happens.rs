@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::thread;
+use std::time::Duration;
 
 use mpt_api::{Command, PathChange, PathState};
 use nix::sys::signal::Signal;
@@ -12,6 +13,9 @@ use serde_json::Value;
 
 use crate::hosts::{Config, Daemon, Identity, Pair, wait_for};
 use crate::support::wait_for_state;
+
+/// How long an interface stays down.
+const AWAY: Duration = Duration::from_millis(400);
 
 /// Two hosts with keys and two lines.
 fn authenticated(pair: &Pair) -> ([Config; 2], [Identity; 2]) {
@@ -35,6 +39,7 @@ fn live(pair: &Pair, a: &Daemon, config: &mut Config) {
     wait_for_state(a, "line2", PathState::Up);
     pair.a.set_link("line1", false);
     wait_for_state(a, "line1", PathState::Down);
+    thread::sleep(AWAY);
     pair.a.set_link("line1", true);
     pair.a.add_address("line1", "fd00:71:1::1/64");
     wait_for_state(a, "line1", PathState::Up);
@@ -138,6 +143,13 @@ fn as_json_for_programs() {
         ("reason", text("interface")),
     ]);
     assert!(down["lasted_ms"].is_u64(), "{down}");
+    let back = wait_for("an entry that line1 is down no more", || {
+        let is_of_it = |it: &Value| it["path"] == "line1" && it["from"] == "down";
+        let is_later = |it: &Value| it["timestamp"].as_str() > down["timestamp"].as_str();
+        entries().into_iter().find(|it| is_of_it(it) && is_later(it))
+    });
+    let lasted = back["lasted_ms"].as_u64().map(Duration::from_millis).expect("a time");
+    assert!((AWAY..20 * AWAY).contains(&lasted), "{back}");
     find(&[
         ("message", text("path down by command")),
         ("uid", 0.into()),
