@@ -18,9 +18,13 @@ const SEALED_DATA: [&str; 7] =
 /// Seconds between two kinds, in which the counters are looked at.
 const PAUSE: f64 = 0.3;
 
+/// A scene in which data is sealed, as it is by default.
+fn sealed() -> Scene {
+    Scene::new(|_| {})
+}
+
 /// Records on line 1 while the session of `a` begins, and attacks with that.
-fn attack(kinds: &[&str], rate: u32, seconds: f64) -> (Scene, Vec<Value>) {
-    let mut scene = Scene::new(|_| {});
+fn attack(mut scene: Scene, kinds: &[&str], rate: u32, seconds: f64) -> (Scene, Vec<Value>) {
     let config = json!({
         "ports": ["a1", "b1"], "record": 2.0, "kinds": kinds, "rate": rate, "seconds": 2.0 * seconds,
     });
@@ -55,21 +59,26 @@ fn by_frames_of_the_control_protocol() {
     let _alone = alone();
     let kinds = ["sealed", "initiations", "reflect", "alter"];
     // Without the attacker nothing is counted.
-    attack(&kinds, 0, seconds());
-    attack(&kinds, 1, 0.2);
-    let (_, said) = attack(&kinds, RATE, seconds());
+    attack(sealed(), &kinds, 0, seconds());
+    attack(sealed(), &kinds, 1, 0.2);
+    let (_, said) = attack(sealed(), &kinds, RATE, seconds());
     assert_fast(&said, RATE);
 }
 
-/// A recorded packet is delivered once more at most, if the numbers have gone on. Inner transports recognise it.
+/// Plain or sealed, data and control. Of plain data a recorded packet is delivered once more at most, if the numbers have gone on. Inner transports
+/// recognise it.
 #[test]
 fn by_everything_that_passed_once_more() {
     let _alone = alone();
-    let (scene, said) = attack(&["replay"], 1000, seconds());
-    assert_fast(&said, 1000);
-    let socket = scene.pair.b.udp("10.72.0.2:7001");
-    deliver(&scene.pair.a.udp("10.72.0.1:7001"), &socket, 200);
-    expect_silence(&socket, Duration::from_millis(100));
+    attack(sealed(), &["replay"], 0, seconds());
+    attack(sealed(), &["replay"], 1, 1.0);
+    for scene in [sealed as fn() -> Scene, Scene::plain] {
+        let (scene, said) = attack(scene(), &["replay"], RATE, seconds());
+        assert_fast(&said, RATE);
+        let socket = scene.pair.b.udp("10.72.0.2:7001");
+        deliver(&scene.pair.a.udp("10.72.0.1:7001"), &socket, 200);
+        expect_silence(&socket, Duration::from_millis(100));
+    }
 }
 
 /// The data is sealed, as it is by default.

@@ -22,6 +22,7 @@ ETHERNET, IP, UDP = 14, 20, 8
 PAYLOAD = ETHERNET + IP + UDP
 #: Each of these grows by a kind.
 COUNTERS = {
+    "replay": ["replayed"],
     "sealed": ["replayed"],
     "reflect": ["unknown_index"],
     "data": ["replayed"],
