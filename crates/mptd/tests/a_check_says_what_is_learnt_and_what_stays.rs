@@ -3,6 +3,11 @@
 use std::fs;
 use std::process::Command;
 
+use mpt_core::reorder;
+
+const ADAPTIVE: &str = include_str!("../../../docs/adaptive.md");
+const EXAMPLE: &str = include_str!("../../../examples/mpt.toml");
+
 const FILE: &str = r#"
 [daemon]
 private_key_file = "KEYFILE"
@@ -63,7 +68,7 @@ fn adaptive_mapping_learns_everything_that_is_not_set() {
            rates: as measured, without bounds (max_rate and min_rate are not set)\n  \
            weights: not used, since shares follow the measured rates\n  \
            repair: lost packets are sent again, in the time and the number that the measured losses and delays need\n  \
-           hold: as measured while the peer's mapping is adaptive, at most 1.5 s and 32768 packets; where nothing is held, packets wait for missing ones for at most 300 ms and within 16384 packets\n"
+           hold: as measured while the peer's mapping is adaptive, at most 1.50 s and 32768 packets; where nothing is held, packets wait for missing ones for at most 300 ms and within 16384 packets\n"
     );
 }
 
@@ -85,6 +90,46 @@ fn values_of_the_file_bound_what_is_learnt() {
             "  as configured: lte carries data only while no path of a smaller tier works (tier 1) and has a cap",
         ]
     );
+}
+
+/// Play-out has bounds of its own, which no key of the file exceeds.
+#[test]
+fn a_value_that_bounds_nothing_is_not_named() {
+    let said = said("window = 65535\nmax_delay = \"3 s\"", "", "");
+    let hold = "at most 1.50 s and 32768 packets; where nothing is held, packets wait for missing ones for at most 3.00 s and within 65535 packets\n";
+    assert!(said.ends_with(hold), "{said}");
+}
+
+/// The example of the document is what is said of such a connection.
+#[test]
+fn the_document_shows_it() {
+    let shown = ADAPTIVE.split("```text\n").find(|it| it.starts_with("connection office: learns"));
+    let shown = shown.and_then(|it| it.split("```").next()).expect("the example");
+    assert_eq!(said("", "max_rate = \"20 Mbit/s\"", "priority = \"backup\""), shown);
+}
+
+/// The documents name the bounds that the program has.
+#[test]
+fn the_documents_have_the_same_bounds() {
+    let (window, hold) = reorder::Config::default().playout();
+    let hold = format!("{} s", hold.as_secs_f64());
+    let thousands = format!("{},{:03}", window / 1000, window % 1000);
+    for (document, text, bounds) in [
+        ("adaptive.md", ADAPTIVE, [&hold, &thousands]),
+        ("examples/mpt.toml", EXAMPLE, [&hold, &window.to_string()]),
+        ("reordering.md", include_str!("../../../docs/reordering.md"), [&hold, &hold]),
+        ("protocol.md", include_str!("../../../docs/protocol.md"), [&hold, &hold]),
+    ] {
+        for bound in bounds {
+            assert!(text.contains(bound.as_str()), "{bound} is not in {document}");
+        }
+    }
+    for value in [
+        reorder::USUAL_WINDOW.to_string(),
+        format!("\"{} ms\"", reorder::USUAL_MAX_DELAY.as_millis()),
+    ] {
+        assert!(EXAMPLE.contains(&value), "{value}");
+    }
 }
 
 #[test]

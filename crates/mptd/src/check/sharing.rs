@@ -6,6 +6,8 @@ use mpt_api::{Equalize, Mapping, Repair};
 use mpt_config::{Connection, Path};
 use mpt_text::quantity;
 
+use crate::convert;
+
 /// Returns the lines about a connection. The first one says how it shares its packets out; the others are indented.
 pub(crate) fn lines(connection: &Connection) -> Vec<String> {
     let mut lines = vec![format!("connection {}: {}", connection.name, headline(connection))];
@@ -91,17 +93,14 @@ fn hold(connection: &Connection) -> String {
         return format!("nothing is held to make the paths equally long ({why})");
     }
     let set = |delay: Duration| quantity::microseconds(delay.as_micros() as u64);
-    let longest = match reorder.max_delay {
-        Some(max_delay) => format!("{} (max_delay)", set(max_delay)),
-        None => "1.5 s".to_owned(),
-    };
-    let most = match reorder.window {
-        Some(window) => format!("{window} packets (window)"),
-        None => "32768 packets".to_owned(),
-    };
+    let (most, longest) = convert::reorder(reorder).playout();
+    // A bound of the file is named where it is the one that holds.
+    let max_delay = reorder.max_delay.filter(|&it| it <= longest).map_or("", |_| " (max_delay)");
+    let window = reorder.window.filter(|&it| it <= most).map_or("", |_| " (window)");
     format!(
-        "as measured while the peer's mapping is adaptive, at most {longest} and {most}; where nothing is held, packets wait for missing ones for at \
+        "as measured while the peer's mapping is adaptive, at most {}{max_delay} and {most} packets{window}; where nothing is held, packets wait for missing ones for at \
          most {} and within {} packets",
+        set(longest),
         set(reorder.max_delay()),
         reorder.window()
     )

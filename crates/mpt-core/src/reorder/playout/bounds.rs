@@ -20,6 +20,15 @@ pub(crate) struct Bounds {
     pub(super) stay: i64,
 }
 
+impl Config {
+    /// Returns how many numbers may wait, and the longest hold behind the shortest path, while bulk
+    /// is held until its time.
+    #[must_use]
+    pub fn playout(&self) -> (u16, Duration) {
+        Bounds::of(*self).shown()
+    }
+}
+
 impl Bounds {
     /// Returns the bounds that a configuration allows.
     pub(crate) fn of(config: Config) -> Self {
