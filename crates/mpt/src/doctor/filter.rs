@@ -17,12 +17,7 @@ struct Chain {
 }
 
 pub(super) fn check(config: &Config, found: &mut Findings) {
-    let output = Command::new("nft").args(["--json", "list", "ruleset"]).output();
-    let rules = match output {
-        Ok(output) if output.status.success() => serde_json::from_slice(&output.stdout).ok(),
-        _ => None,
-    };
-    let Some(rules) = rules else {
+    let Some(rules) = list() else {
         return found.add(
             Level::Note,
             "filter",
@@ -48,26 +43,46 @@ pub(super) fn check(config: &Config, found: &mut Findings) {
 
 /// The command that lets in UDP to this port, if a packet filter probably drops it. `None` also where the filter cannot be looked at.
 pub(crate) fn command_to_open(port: u16) -> Option<String> {
-    let output = Command::new("nft").args(["--json", "list", "ruleset"]).output().ok()?;
-    let rules = serde_json::from_slice(&output.stdout).ok()?;
-    let Chain { family, table, name } = closed_by(&rules, port)?;
+    let Chain { family, table, name } = closed_by(&list()?, port)?;
     Some(format!("nft insert rule {family} {table} {name} udp dport {port} accept"))
 }
 
-/// The chain that lets nothing in but what its rules name, and whose rules do not name this port. Rules that jump elsewhere may do so: the rules
-/// of the whole table count.
+/// Returns the chain that probably drops what is forwarded from and to a device, as nft names it. `None` also where the filter cannot be looked at.
+pub(crate) fn chain_that_forwards_nothing(device: &str) -> Option<String> {
+    let Chain { family, table, name } = forwards_nothing(&list()?, device)?;
+    Some(format!("{family} {table} {name}"))
+}
+
+/// The rules of this host; `None` where they cannot be looked at.
+fn list() -> Option<Value> {
+    let output = Command::new("nft").args(["--json", "list", "ruleset"]).output().ok()?;
+    if output.status.success() { serde_json::from_slice(&output.stdout).ok() } else { None }
+}
+
+/// The chain that lets nothing in but what its rules name, and whose rules do not name this port.
 fn closed_by(rules: &Value, port: u16) -> Option<Chain> {
+    strict(rules, "input", |expression| mentions(expression, port))
+}
+
+/// The chain that forwards nothing but what its rules name, and whose rules do not name this device.
+fn forwards_nothing(rules: &Value, device: &str) -> Option<Chain> {
+    strict(rules, "forward", |expression| names(expression, device))
+}
+
+/// The chain at this hook whose policy is to drop, and none of whose rules is of interest. Rules that jump elsewhere may lead to one that is: the
+/// rules of the whole table count.
+fn strict(rules: &Value, hook: &str, of_interest: impl Fn(&Value) -> bool) -> Option<Chain> {
     let items = rules["nftables"].as_array()?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let chains = items.iter().map(|item| &item["chain"]);
-    let strict = |chain: &&Value| chain["hook"] == "input" && chain["policy"] == "drop";
-    let names_port = |chain: &Value| {
+    let strict = |chain: &&Value| chain["hook"] == hook && chain["policy"] == "drop";
+    let lets_in = |chain: &Value| {
         let of_table = items.iter().map(|item| &item["rule"]).filter(|rule| {
             !rule.is_null() && rule["family"] == chain["family"] && rule["table"] == chain["table"]
         });
-        of_table.into_iter().any(|rule| mentions(&rule["expr"], port))
+        of_table.into_iter().any(|rule| of_interest(&rule["expr"]))
     };
-    let chain = chains.filter(strict).find(|chain| !names_port(chain))?;
+    let chain = chains.filter(strict).find(|chain| !lets_in(chain))?;
     Some(Chain {
         family: text(&chain["family"]),
         table: text(&chain["table"]),
@@ -87,6 +102,24 @@ fn mentions(expression: &Value, port: u16) -> bool {
             }
             fields.values().any(|it| mentions(it, port))
         }
+        _ => false,
+    }
+}
+
+/// True if an expression compares the name of an interface with this one.
+fn names(expression: &Value, device: &str) -> bool {
+    match expression {
+        Value::Array(all) => all.iter().any(|it| names(it, device)),
+        Value::Object(fields) => match fields.get("match") {
+            Some(compared) => {
+                let key = &compared["left"]["meta"]["key"];
+                let right = &compared["right"];
+                let mut set = right["set"].as_array().into_iter().flatten();
+                (key == "iifname" || key == "oifname")
+                    && (right == device || set.any(|it| it == device))
+            }
+            None => fields.values().any(|it| names(it, device)),
+        },
         _ => false,
     }
 }
@@ -145,6 +178,31 @@ mod tests {
             assert_eq!(closed_by(&rules("drop", open.clone()), 4754), None, "{open}");
         }
         assert!(closed_by(&rules("drop", json!({"range": [4755, 5000]})), 4754).is_some());
+    }
+
+    #[test]
+    fn a_device_that_no_rule_names_is_not_forwarded_from() {
+        let rules = |policy: &str, key: &str, device: Value| {
+            json!({"nftables": [
+                {"chain": {"family": "ip", "table": "filter", "name": "FORWARD", "hook": "forward", "policy": policy}},
+                {"rule": {"family": "ip", "table": "filter", "chain": "FORWARD", "expr": [
+                    {"match": {"op": "==", "left": {"meta": {"key": key}}, "right": device}},
+                    {"accept": null}
+                ]}}
+            ]})
+        };
+        let closed = forwards_nothing(&rules("drop", "iifname", json!("docker0")), "mpt0").unwrap();
+        assert_eq!((closed.family.as_str(), closed.name.as_str()), ("ip", "FORWARD"));
+        assert_eq!(forwards_nothing(&rules("accept", "iifname", json!("docker0")), "mpt0"), None);
+        for (key, devices) in [
+            ("iifname", json!("mpt0")),
+            ("oifname", json!("mpt0")),
+            ("iifname", json!({"set": ["eth1", "mpt0"]})),
+        ] {
+            let rules = rules("drop", key, devices.clone());
+            assert_eq!(forwards_nothing(&rules, "mpt0"), None, "{key} {devices}");
+        }
+        assert!(forwards_nothing(&rules("drop", "mark", json!("mpt0")), "mpt0").is_some());
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod paths;
 mod ports;
 mod system;
 
-pub(crate) use filter::command_to_open;
+pub(crate) use filter::{chain_that_forwards_nothing, command_to_open};
 
 use std::io::{self, Write};
 use std::path::Path;

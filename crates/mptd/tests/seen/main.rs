@@ -36,3 +36,4 @@ mod top_is_of_use_through_ssh;
 mod top_takes_a_path_out_of_service_by_keys;
 mod two_commands_join_two_hosts;
 mod two_commands_join_two_sites;
+mod what_keeps_a_server_from_being_reached_is_said;

@@ -8,7 +8,7 @@ use crate::machines::{Machine, Scene, carry, line_of};
 const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 
 /// A host in a network behind a router, which is its way to everything.
-fn behind(router: &Machine, name: &str, network: &str) -> Host {
+pub(crate) fn behind(router: &Machine, name: &str, network: &str) -> Host {
     let host = Host::new(name);
     let [own, gateway] = [2, 1].map(|end| format!("{network}.{end}/24"));
     router.host.cable("lan0", &[&gateway], (&host, "eth0", &[&own]));

@@ -79,7 +79,7 @@ pub(crate) fn setup(
     writeln!(out, "{}", plan.service.describe(&config))?;
     out.flush()?;
     let mut client = plan.service.start(&config, &daemon.socket, &mut record).map_err(undo)?;
-    say_what_may_be_in_the_way(wanted, &plan, out)?;
+    say_what_may_be_in_the_way(wanted, &plan, purpose, out)?;
     let ready = match purpose {
         Purpose::Clients => "The server is ready. On the host that is to join, as root:",
         Purpose::Site { .. } => "This router is ready. On the other one, as root:",
@@ -242,6 +242,7 @@ pub(crate) fn where_things_are(daemon: &Daemon, key: &Path) -> Result<String, Fa
 fn say_what_may_be_in_the_way(
     wanted: &args::Server,
     plan: &Plan,
+    purpose: &Purpose,
     out: &mut impl Write,
 ) -> Result<(), Failed> {
     let port = wanted.port;
@@ -250,6 +251,9 @@ fn say_what_may_be_in_the_way(
             out,
             "\nA packet filter of this host probably drops UDP port {port}. Let it in: {command}"
         )?;
+    }
+    if let Some(advice) = nat::in_the_way(purpose) {
+        writeln!(out, "\n{advice}")?;
     }
     let private = plan.address.parse().is_ok_and(|address: IpAddr| match address {
         IpAddr::V4(v4) => v4.is_private(),

@@ -6,7 +6,7 @@ use std::io::Write;
 use ipnet::IpNet;
 
 use super::args::{self, Join, Server, Site};
-use super::host::nat::Router;
+use super::host::nat::{self, Router};
 use super::host::service::Service;
 use super::host::uplinks;
 use super::purpose::Purpose;
@@ -86,5 +86,10 @@ fn second(wanted: &Site, line: &str, daemon: &Daemon, out: &mut impl Write) -> R
         dry_run: wanted.dry_run,
     };
     let service = Service::choose(wanted.start, &wanted.place)?;
+    if !wanted.dry_run
+        && let Some(advice) = nat::in_the_way(&Purpose::Site { there: Vec::new() })
+    {
+        writeln!(out, "{advice}")?;
+    }
     join::run(&join, &Router { service: &service }, daemon, out)
 }

@@ -7,7 +7,8 @@ use ipnet::IpNet;
 use super::kernel_setting;
 use super::service::Service;
 use crate::client::Failed;
-use crate::provisioning::setup::purpose::DEVICE;
+use crate::doctor;
+use crate::provisioning::setup::purpose::{DEVICE, Purpose};
 use crate::provisioning::setup::step::Step;
 use crate::provisioning::setup::step::extra::Extra;
 
@@ -46,6 +47,21 @@ pub(crate) fn forwarding(networks: &[IpNet], service: &Service) -> Vec<Step> {
     let mut steps: Vec<Step> = names.iter().map(|name| Step::Sysctl { name, value: "1" }).collect();
     steps.extend(after_boot(service, &names, ""));
     steps
+}
+
+/// Returns what to do about a packet filter of this host that probably drops what comes out of the tunnel and what goes into it; `None` where there
+/// is none. A table of its own cannot let through what another one drops.
+pub(crate) fn in_the_way(purpose: &Purpose) -> Option<String> {
+    let chain = doctor::chain_that_forwards_nothing(DEVICE)?;
+    let back = match purpose {
+        Purpose::Clients => " ct state established,related",
+        Purpose::Site { .. } => "",
+    };
+    Some(format!(
+        "A packet filter of this host probably drops what is forwarded from and to the tunnel. Let it through:\n    \
+         nft insert rule {chain} iifname {DEVICE} accept\n    \
+         nft insert rule {chain} oifname {DEVICE}{back} accept"
+    ))
 }
 
 /// The second router of a site, which passes packets on between its networks and those of the first one.
