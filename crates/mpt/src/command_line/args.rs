@@ -504,6 +504,42 @@ mod tests {
         assert!(!parsed(&["mpt", "show"]).json);
     }
 
+    #[test]
+    fn json_stands_with_every_command() {
+        let mut root = command();
+        root.build();
+        let (mut all, mut count) = (vec![root], 0);
+        while let Some(command) = all.pop() {
+            let has = command.get_arguments().any(|it| it.get_long() == Some("json"));
+            assert!(has || command.get_name() == "help", "{}", command.get_name());
+            let parts = command.get_subcommands().filter(|_| command.get_name() != "help");
+            all.extend(parts.cloned());
+            count += 1;
+        }
+        assert!(count > 30, "{count} commands");
+    }
+
+    #[test]
+    fn a_line_to_join_with_is_good_for_an_hour() {
+        use crate::provisioning::setup::args::Setup;
+        for words in [
+            &["mpt", "setup", "server", "--dry-run"][..],
+            &["mpt", "setup", "token"],
+            &["mpt", "setup", "site"],
+        ] {
+            let Operation::Setup { operation } = parsed(words).operation else {
+                panic!("{words:?}")
+            };
+            let lifetime = match operation {
+                Setup::Server(server) => server.client.lifetime,
+                Setup::Token(token) => token.client.lifetime,
+                Setup::Site(site) => site.lifetime,
+                Setup::Undo(_) => panic!("{words:?}"),
+            };
+            assert_eq!(lifetime, Duration::from_secs(3600), "{words:?}");
+        }
+    }
+
     /// A page of help fits a screen of 80 columns, and does not repeat what all commands have.
     #[test]
     fn help_is_short() {
