@@ -77,6 +77,21 @@ fn the_index_names_every_document() {
     }
 }
 
+/// Each reader has a part of the index, and the repository has what people look for there.
+#[test]
+fn the_index_has_a_part_for_each_reader() {
+    let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
+    let parts: Vec<_> = index.split("\n## ").skip(1).collect();
+    let readers: Vec<_> = parts.iter().filter_map(|part| part.lines().next()).collect();
+    let expected = ["For users", "For operators", "For researchers", "For developers"];
+    assert_eq!(readers, expected);
+    assert!(parts.iter().all(|part| links(part).len() >= 3), "{index}");
+    for file in ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        assert!(text.lines().count() > 10, "{file}: {text}");
+    }
+}
+
 /// The README answers a stranger's questions in this order.
 #[test]
 fn the_readme_begins_with_the_product() {

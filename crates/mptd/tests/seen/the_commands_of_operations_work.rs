@@ -36,6 +36,24 @@ fn change_at_run_time(shell: &mut Shell) {
     wait_until_shown(shell, "mpt status", &["mpt up", "line2"]);
 }
 
+/// The number of commands in each section that has any. Each is run by a test: those of sections 1, 9, 11, 12 and 15 by tests of their own;
+/// `mpt top` and `mpt dashboard` of section 7 by those about them, its unit by `make deb-test`; examples/controller of section 13 by
+/// `sessions::a_central_controller_leaves_bad_paths`, and section 14 by `tunnel::a_foreign_end_of_gre_in_udp_is_talked_to`.
+const COMMANDS: [(u32, usize); 10] =
+    [(1, 11), (2, 7), (3, 3), (4, 6), (7, 5), (9, 3), (11, 3), (13, 5), (14, 4), (15, 6)];
+
+#[test]
+fn no_command_is_without_a_test() {
+    // Other lines are those of files.
+    let is_command = |line: &&str| line.starts_with(|first: char| first.is_ascii_lowercase());
+    let counted = (1..=15).map(|number| {
+        let lines = commands(section(&format!("## {number}. ")));
+        (number, lines.into_iter().filter(|line| is_command(&line)).count())
+    });
+    let counted: Vec<_> = counted.filter(|it| it.1 > 0).collect();
+    assert_eq!(counted, COMMANDS, "a new command takes a test");
+}
+
 #[test]
 fn two_sites_and_a_dashboard_inside_the_tunnel() {
     let sites = TwoSites::new();
@@ -96,6 +114,11 @@ fn an_office_a_concentrator_and_a_controller() {
     wait_until_shown(&mut server, "mpt show", &["connection anna.office: up"]);
     wait_until_shown(&mut server, "mpt client list", &["anna", "2 of 2"]);
     client.succeeds("ping -c 2 -w 15 10.8.0.1");
+    // The network of the tunnel leads nowhere else, also while the device is gone.
+    let routes = client.succeeds(only(&keys, "ip route show"));
+    for expected in ["10.8.0.0/24 dev mpt0", "unreachable 10.8.0.0/24", "metric 1836056576"] {
+        assert!(routes.contains(expected), "{expected} is not in {routes}");
+    }
 
     // Section 13: the office steers the concentrator.
     let elsewhere = section("## 13. Daemons elsewhere");
@@ -113,14 +136,18 @@ fn an_office_a_concentrator_and_a_controller() {
     let internet = section("## 4. The Internet");
     let line = internet.split("```toml\n").nth(1).unwrap().lines().next().unwrap();
     let networks = line.split('#').next().unwrap().trim();
+    let rules_before = client.succeeds("ip rule").lines().count();
     client.write("/etc/mpt/mpt.toml", &config.replace("networks = [\"10.8.0.0/24\"]", networks));
     client.succeeds("mpt reload");
     let in_section_4 = commands(internet);
+    wait_until_shown(&mut client, "ip route get 203.0.113.9", &["dev mpt0"]);
     for command in
         in_section_4.iter().filter(|it| it.starts_with("sysctl") || it.starts_with("nft"))
     {
         server.succeeds(command);
     }
+    let rules = client.succeeds(only(&in_section_4, "ip rule"));
+    assert_eq!(rules.lines().count(), rules_before + 3, "three for IPv4: {rules}");
     let route = client.succeeds(only(&in_section_4, "ip route get"));
     assert!(route.contains("dev mpt0"), "{route}");
     let source = carry(&office, &router, "198.51.100.254");

@@ -8,6 +8,7 @@ use crate::hosts::Host;
 use crate::operations::{block, commands, configurations, only, quoted, section, wait_until_shown};
 use crate::shell::Shell;
 
+const README: &str = include_str!("../../../../README.md");
 /// The commands of the section; the tests of `mpt setup` and `mpt join` run those of both.
 const COMMANDS: [&str; 11] = [
     "mpt genkey -o /etc/mpt/private.key",
@@ -49,6 +50,26 @@ fn prepare(shell: &mut Shell) {
 #[test]
 fn whose_commands_are_those_that_are_tested() {
     assert_eq!(commands(text()), COMMANDS);
+}
+
+/// The README's way: `make build`, which continuous integration runs for its packages, and one command.
+#[test]
+fn and_by_the_readme() {
+    let quick_start = README.split("## Quick start").nth(1).unwrap();
+    let building: Vec<_> = commands(quick_start).into_iter().take(2).collect();
+    let [build, install] = building[..] else { panic!("{building:?}") };
+    let host = Host::new("bare");
+    let mut shell = Shell::new(&host);
+    prepare(&mut shell);
+    assert_eq!(build, "make build");
+    assert_ne!(shell.run("command -v mpt").0, 0, "there is no mpt yet");
+    shell.succeeds(install.strip_prefix("sudo ").expect(install));
+    // Where sudo looks for it.
+    shell.succeeds("PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin");
+    for program in ["mpt", "mptd"] {
+        let place = shell.succeeds(&format!("command -v {program} && {program} --version"));
+        assert!(place.starts_with(&format!("/usr/local/sbin/{program}\n{program} ")), "{place}");
+    }
 }
 
 #[test]
