@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The longest time without data after which loss and queue of a path still count as recent, in milliseconds.
+const RECENT_MS: u64 = 10_000;
+
 /// The sender's measurements of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -22,6 +25,18 @@ pub struct Estimate {
     pub lost_per_million: u32,
     /// The number of times the rate was cut since a queue stood.
     pub cuts: u64,
+    /// Milliseconds since the latest packet left that is known to have arrived; `None` before the first. Data alone shows loss and
+    /// queue, so they are as old as that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+}
+
+impl Estimate {
+    /// True if the path has carried data lately, so that its loss and its queue are those of now.
+    #[must_use]
+    pub fn is_recent(&self) -> bool {
+        self.idle_ms.is_some_and(|idle| idle <= RECENT_MS)
+    }
 }
 
 /// Repairs of the packets of a path, as the sender counts them.

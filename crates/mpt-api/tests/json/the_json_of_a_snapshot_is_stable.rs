@@ -75,6 +75,7 @@ fn a_snapshot() {
             rtt_us: 19_000,
             lost_per_million: 500,
             cuts: 3,
+            idle_ms: Some(40),
         }),
         repairs: Some(Repairs {
             lost: 9,
@@ -341,7 +342,8 @@ fn a_snapshot() {
                 "jitter_us": 0,
                 "rtt_us": 19000,
                 "lost_per_million": 500,
-                "cuts": 3
+                "cuts": 3,
+                "idle_ms": 40
               },
               "repairs": {
                 "lost": 9,

@@ -166,7 +166,7 @@ impl Adaptive {
         }
     }
 
-    fn micros(&self, now: Instant) -> i64 {
+    pub(crate) fn micros(&self, now: Instant) -> i64 {
         now.saturating_duration_since(self.origin).as_micros() as i64
     }
 

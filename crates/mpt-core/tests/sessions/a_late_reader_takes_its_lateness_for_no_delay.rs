@@ -28,7 +28,7 @@ fn seen(reader: Reader) -> (Duration, Duration) {
     let network = run(Mapping::Adaptive, reader);
     let client = &network.hosts[CLIENT];
     let connection = client.node.tunnels().connection(client.connection).unwrap();
-    let (path, estimate) = connection.estimates().next().unwrap();
+    let (path, estimate) = connection.estimates(network.now()).next().unwrap();
     assert!(path == client.paths[0] && estimate.delivered > 0, "{estimate:?}");
     (estimate.queue, estimate.jitter)
 }

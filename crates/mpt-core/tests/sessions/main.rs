@@ -25,6 +25,7 @@ mod a_token_lets_its_owner_register_a_key;
 mod a_wrong_message_makes_its_frame_ineffective;
 mod addresses_are_followed;
 mod an_end_without_connection_rests;
+mod an_estimate_is_as_old_as_the_last_data;
 mod an_unproved_address_gets_no_more_than_it_sent;
 mod changes_by_hand_lose_nothing;
 mod data_is_sealed;

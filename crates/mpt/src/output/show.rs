@@ -247,9 +247,11 @@ fn estimate(estimate: &Estimate) -> String {
         true => format!("{rate}, delivers {}", quantity::rate(estimate.delivered)),
         false => format!("no bottleneck seen up to {}", quantity::rate(estimate.delivered)),
     }];
-    facts.push(format!("queue {}", quantity::microseconds(estimate.queue_us)));
+    let recent = estimate.is_recent();
+    facts.extend(recent.then(|| format!("queue {}", quantity::microseconds(estimate.queue_us))));
     facts.push(format!("jitter {}", quantity::microseconds(estimate.jitter_us)));
-    facts.push(format!("loss {:.2} %", f64::from(estimate.lost_per_million) / 1e4));
+    let loss = || format!("loss {:.2} %", f64::from(estimate.lost_per_million) / 1e4);
+    facts.extend(recent.then(loss));
     facts.join(", ")
 }
 

@@ -89,6 +89,7 @@ fn show_says_what_is_learnt_of_paths_and_what_waits_for_room_on_them() {
         delivered: 46_100_000,
         queue_us: 4_200,
         lost_per_million: 1_200,
+        idle_ms: Some(40),
         ..Estimate::default()
     };
     let lte = Estimate { rate: 4_000_000, delivered: 1_900_000, jitter_us: 8_100, ..dsl };

@@ -8,6 +8,7 @@ mod support;
 mod browser;
 mod command_line;
 mod dashboard;
+mod lossy;
 mod machines;
 mod operations;
 mod shell;

@@ -24,11 +24,14 @@ pub struct Estimate {
     pub loss: f64,
     /// The number of times the rate was cut since a queue stood.
     pub cuts: u64,
+    /// The time since the latest packet left that is known to have arrived, or `None` before the
+    /// first. Data alone shows `queue` and `loss`, so they are as old as that.
+    pub idle: Option<Duration>,
 }
 
 impl Model {
-    /// Returns the estimates in the units that people read.
-    pub(crate) fn estimate(&self) -> Estimate {
+    /// Returns the estimates at `now` in the units that people read.
+    pub(crate) fn estimate(&self, now: i64) -> Estimate {
         let bits = |rate: f64| (rate * 8e6) as u64;
         let time = |micros: f64| Duration::from_micros(micros.max(0.0) as u64);
         Estimate {
@@ -40,6 +43,7 @@ impl Model {
             rtt: time(self.rtt()),
             loss: self.losses.share(),
             cuts: self.cuts,
+            idle: self.rates.latest_sent().map(|sent| time((now - sent) as f64)),
         }
     }
 }

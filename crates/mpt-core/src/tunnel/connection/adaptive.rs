@@ -206,10 +206,13 @@ impl<P: Copy> Connection<P> {
         reorder.into_iter().chain(queue).chain(self.symbol_due()).min()
     }
 
-    /// Returns what the sender has learnt of the paths; nothing where it does not learn.
-    pub fn estimates(&self) -> impl Iterator<Item = (PathId, Estimate)> {
-        let paths = self.tally.adaptive.iter().flat_map(|adaptive| adaptive.paths());
-        paths.filter_map(|(slot, path)| Some((*self.slots.get(slot)?, path.model.estimate())))
+    /// Returns what the sender has learnt of the paths at `now`; nothing where it does not learn.
+    pub fn estimates(&self, now: Instant) -> impl Iterator<Item = (PathId, Estimate)> {
+        let paths = self.tally.adaptive.iter().flat_map(move |adaptive| {
+            let now = adaptive.micros(now);
+            adaptive.paths().map(move |(slot, path)| (slot, path.model.estimate(now)))
+        });
+        paths.filter_map(|(slot, estimate)| Some((*self.slots.get(slot)?, estimate)))
     }
 
     /// Returns what waits in the queue of the connection; `None` where it has none.

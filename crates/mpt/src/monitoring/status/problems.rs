@@ -5,6 +5,7 @@ use mpt_api::snapshot::{
 };
 
 use super::cap;
+use crate::monitoring::measured::Measured;
 
 /// Recent loss of a path, in a million packets, from which it is a problem: a TCP flow of its own would hardly get anywhere.
 const LOSSY: u32 = 20_000;
@@ -125,19 +126,18 @@ fn silence(path: &Path) -> &'static str {
 fn poor(path: &Path) -> Vec<String> {
     let name = &path.name;
     let mut problems = Vec::new();
-    if let Some(estimate) = &path.estimate {
-        if estimate.lost_per_million >= LOSSY {
-            let percent = f64::from(estimate.lost_per_million) / 1e4;
-            problems.push(format!(
-                "path {name} loses {percent:.1} % of its packets; check the signal or the cable of that line"
-            ));
-        }
-        if estimate.queue_us >= LONG_QUEUE_US {
-            let ms = estimate.queue_us / 1000;
-            problems.push(format!(
-                "path {name}: packets wait {ms} ms in the queue of the line, which other traffic may fill"
-            ));
-        }
+    let measured = Measured::of(path);
+    if let Some(lost) = measured.lost_per_million.filter(|&lost| lost >= LOSSY) {
+        let percent = f64::from(lost) / 1e4;
+        problems.push(format!(
+            "path {name} loses {percent:.1} % of its packets; check the signal or the cable of that line"
+        ));
+    }
+    if let Some(queue) = measured.queue_us.filter(|&queue| queue >= LONG_QUEUE_US) {
+        let ms = queue / 1000;
+        problems.push(format!(
+            "path {name}: packets wait {ms} ms in the queue of the line, which other traffic may fill"
+        ));
     }
     if !path.ipv6 {
         problems.push(format!(

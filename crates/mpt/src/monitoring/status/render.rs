@@ -221,26 +221,24 @@ fn card(lines: &mut Vec<Line>, path: &Uplink, width: usize) {
 /// Returns the figures of a path, with the names that they have where there is no table; "-" where there is none.
 pub(crate) fn figures(path: &Uplink) -> [(&'static str, String); 8] {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-    // A measurement from before a path went down says nothing about it now.
-    let now = |us: Option<u64>| us.filter(|_| path.state != PathState::Down);
     let capacity = path.capacity_bits_per_second.map(|rate| match path.capacity_reached {
         true => short_rate(rate),
         false => format!(">{}", short_rate(rate)),
     });
-    let jitter = now(path.jitter_us).map(|us| if us == 0 { "<1ms".into() } else { short_time(us) });
-    let loss = now(path.lost_per_million.map(u64::from)).map(|lost| match lost {
+    let jitter = path.jitter_us.map(|us| if us == 0 { "<1ms".into() } else { short_time(us) });
+    let loss = path.lost_per_million.map(|lost| match lost {
         0 => "0%".into(),
-        lost if lost >= 100_000 => format!("{:.0}%", lost as f64 / 1e4),
-        lost => format!("{:.2}%", lost as f64 / 1e4),
+        lost if lost >= 100_000 => format!("{:.0}%", f64::from(lost) / 1e4),
+        lost => format!("{:.2}%", f64::from(lost) / 1e4),
     });
     [
         ("out", short_rate(path.sent_bits_per_second)),
         ("in", short_rate(path.received_bits_per_second)),
         ("capacity", or_none(capacity)),
-        ("RTT", or_none(now(path.rtt_us).map(short_time))),
+        ("RTT", or_none(path.rtt_us.map(short_time))),
         ("jitter", or_none(jitter)),
         ("loss", or_none(loss)),
-        ("queue", or_none(now(path.queue_us).map(short_time))),
+        ("queue", or_none(path.queue_us.map(short_time))),
         ("share", or_none(path.share_percent.map(|percent| format!("{percent}%")))),
     ]
 }

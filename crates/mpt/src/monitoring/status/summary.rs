@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::state::State;
 use super::{cap, problems};
+use crate::monitoring::measured::Measured;
 
 /// Everything that `mpt status` says. Its JSON is documented in docs/operations.md, section 7.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -85,13 +86,13 @@ pub(crate) struct Uplink {
     pub(crate) capacity_bits_per_second: Option<u64>,
     /// True if that capacity is known to be the most it carries.
     pub(crate) capacity_reached: bool,
-    /// Smoothed round-trip time in microseconds.
+    /// Smoothed round-trip time in microseconds; this and what else is measured is `None` while the path is down.
     pub(crate) rtt_us: Option<u64>,
     /// Variation of the delay in microseconds.
     pub(crate) jitter_us: Option<u64>,
-    /// Recent packets lost, in a million; `None` without adaptive mapping.
+    /// Recent packets lost, in a million; `None` without adaptive mapping, and while the path carries nothing.
     pub(crate) lost_per_million: Option<u32>,
-    /// Time that packets wait in the path's own queue, in microseconds; `None` without adaptive mapping.
+    /// Time that packets wait in the path's own queue, in microseconds; `None` like the loss.
     pub(crate) queue_us: Option<u64>,
     /// Its part of what the connection sent in the last second, in percent; `None` while nothing was sent.
     pub(crate) share_percent: Option<u8>,
@@ -200,7 +201,7 @@ impl Tunnel {
 impl Uplink {
     /// Sums up a path of a connection whose paths sent `sent` bits in the last second, as it was at `now_ms`.
     fn of(path: &Path, sent: u128, now_ms: u64) -> Uplink {
-        let liveness = path.liveness.as_ref();
+        let measured = Measured::of(path);
         let estimate = path.estimate.as_ref();
         // "More than 0" would say nothing.
         let capacity = |it: &mpt_api::Estimate| match it.bottleneck_seen {
@@ -220,13 +221,10 @@ impl Uplink {
             received_bits_per_second: path.received.bits_per_second,
             capacity_bits_per_second: estimate.and_then(capacity),
             capacity_reached: estimate.is_some_and(|it| it.bottleneck_seen),
-            rtt_us: liveness.and_then(|it| it.rtt_us),
-            jitter_us: match estimate {
-                Some(estimate) => Some(estimate.jitter_us),
-                None => liveness.and_then(|it| it.rtt_variation_us),
-            },
-            lost_per_million: estimate.map(|it| it.lost_per_million),
-            queue_us: estimate.map(|it| it.queue_us),
+            rtt_us: measured.rtt_us,
+            jitter_us: measured.jitter_us,
+            lost_per_million: measured.lost_per_million,
+            queue_us: measured.queue_us,
             share_percent: percent.map(|it| u8::try_from(it).unwrap_or(100)),
             lost: path.repairs.map(|it| it.lost),
             repaired: path.repairs.map(|it| it.repaired),

@@ -22,6 +22,7 @@ fn office() -> Snapshot {
         rtt_us: 20_000,
         lost_per_million: 1_200,
         cuts: 3,
+        idle_ms: Some(40),
     };
     let liveness = office.paths[1].liveness.expect("the example has it");
     let dsl = &mut office.paths[0];

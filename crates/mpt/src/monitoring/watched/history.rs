@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use mpt_api::snapshot::{Path, PathState, Snapshot};
+use mpt_api::snapshot::{Path, Snapshot};
 use serde::Serialize;
+
+use crate::monitoring::measured::Measured;
 
 /// The most paths of which there is a history, 18 MB of it. Those that have been away longest make room for new ones.
 const MOST: usize = 256;
@@ -179,15 +181,13 @@ impl History {
 
 /// Returns what is kept of a path.
 fn values(path: &Path) -> Values {
-    let known = path.state != PathState::Down;
-    let rtt = path.liveness.and_then(|it| it.rtt_us).filter(|_| known);
-    let estimate = path.estimate.filter(|_| known);
+    let Measured { rtt_us, lost_per_million, queue_us, .. } = Measured::of(path);
     [
         path.sent.bits_per_second as f32,
         path.received.bits_per_second as f32,
-        rtt.map_or(f32::NAN, |us| us as f32 / 1e3),
-        estimate.map_or(f32::NAN, |it| it.queue_us as f32 / 1e3),
-        estimate.map_or(f32::NAN, |it| it.lost_per_million as f32 / 1e4),
+        rtt_us.map_or(f32::NAN, |us| us as f32 / 1e3),
+        queue_us.map_or(f32::NAN, |us| us as f32 / 1e3),
+        lost_per_million.map_or(f32::NAN, |lost| lost as f32 / 1e4),
     ]
 }
 

@@ -17,6 +17,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use crate::monitoring::measured::Measured;
+
 /// The content type of OpenMetrics.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -123,24 +125,25 @@ const PATH_GAUGES: [Gauge<Path>; 14] = [
         it.cap.map(|cap| cap.used as f64)
     }),
     ("mtu_bytes", "Largest outer packet", |it| Some(f64::from(it.mtu))),
-    ("rtt_seconds", "Smoothed round-trip time", |it| it.liveness?.rtt_us.map(|us| us as f64 / 1e6)),
-    ("jitter_seconds", "Variation of the delay", |it| match (it.estimate, it.liveness) {
-        (Some(estimate), _) => Some(estimate.jitter_us as f64 / 1e6),
-        (None, liveness) => liveness?.rtt_variation_us.map(|us| us as f64 / 1e6),
-    }),
+    ("rtt_seconds", "Smoothed round-trip time", |it| seconds(Measured::of(it).rtt_us)),
+    ("jitter_seconds", "Variation of the delay", |it| seconds(Measured::of(it).jitter_us)),
     ("loss_ratio", "Recent packets lost, from 0 to 1", |it| {
-        it.estimate.map(|it| f64::from(it.lost_per_million) / 1e6)
+        Measured::of(it).lost_per_million.map(|lost| f64::from(lost) / 1e6)
     }),
     ("queue_seconds", "Time that packets wait in the queue of the line", |it| {
-        it.estimate.map(|it| it.queue_us as f64 / 1e6)
+        seconds(Measured::of(it).queue_us)
     }),
     ("rate_bits_per_second", "Rate at which the path is given packets", |it| {
         it.estimate.map(|it| it.rate as f64)
     }),
-    ("delivered_bits_per_second", "Rate at which packets arrive at the peer", |it| {
+    ("delivered_bits_per_second", "Latest rate at which packets have arrived at the peer", |it| {
         it.estimate.map(|it| it.delivered as f64)
     }),
 ];
+
+fn seconds(us: Option<u64>) -> Option<f64> {
+    us.map(|us| us as f64 / 1e6)
+}
 
 #[expect(
     clippy::unnecessary_wraps,

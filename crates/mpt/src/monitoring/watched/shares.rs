@@ -178,6 +178,7 @@ mod tests {
             rtt_us: 10_000,
             lost_per_million: 0,
             cuts: 0,
+            idle_ms: Some(40),
         };
         for (path, rate) in snapshot.connections[0].paths.iter_mut().zip([dsl, lte]) {
             (path.state, path.down) = (PathState::Up, None);

@@ -92,7 +92,7 @@ fn a_pause_makes_no_path_faster() {
         network.run(Duration::from_secs(5));
     }
     let (_, connection) = network.hosts[0].data.node.tunnels().connections().next().unwrap();
-    for (_, estimate) in connection.estimates() {
+    for (_, estimate) in connection.estimates(network.now()) {
         assert!(estimate.rate < 50_000_000 && estimate.delivered < 11_000_000, "{estimate:?}");
     }
 }

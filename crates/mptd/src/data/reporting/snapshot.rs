@@ -229,7 +229,8 @@ impl<S: System> DataPath<S> {
     /// Returns what is learnt of a path.
     fn estimate(&self, path: &Path, id: PathId) -> Option<mpt_api::Estimate> {
         let connection = self.node.tunnels().connection(path.connection())?;
-        let (_, estimate) = connection.estimates().find(|&(of, _)| of == id)?;
+        let mut estimates = connection.estimates(self.system.now());
+        let (_, estimate) = estimates.find(|&(of, _)| of == id)?;
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         Some(mpt_api::Estimate {
             rate: estimate.rate,
@@ -240,6 +241,7 @@ impl<S: System> DataPath<S> {
             rtt_us: micros(estimate.rtt),
             lost_per_million: (estimate.loss * 1e6) as u32,
             cuts: estimate.cuts,
+            idle_ms: estimate.idle.map(|idle| u64::try_from(idle.as_millis()).unwrap_or(u64::MAX)),
         })
     }
 

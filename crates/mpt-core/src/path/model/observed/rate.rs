@@ -86,6 +86,12 @@ impl Rates {
         (interval >= least && interval > 0.0).then(|| bytes as f64 / interval)
     }
 
+    /// Returns the send time of the latest packet that is known to have arrived, by our clock, or
+    /// `None` before the first.
+    pub(crate) fn latest_sent(&self) -> Option<i64> {
+        self.points.back().map(|point| point.sent_at)
+    }
+
     /// At present.
     pub(crate) fn delivered(&self) -> f64 {
         self.delivered
