@@ -68,6 +68,8 @@ impl Browser {
         browser.call("Emulation.setEmulatedMedia", json!({"features": features}));
         let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         browser.call("Emulation.setDeviceMetricsOverride", metrics);
+        let touch = json!({"enabled": width < 600, "maxTouchPoints": 1});
+        browser.call("Emulation.setTouchEmulationEnabled", touch);
         browser.call("Page.navigate", json!({"url": address}));
         browser.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'");
         browser
@@ -131,6 +133,19 @@ impl Browser {
             json!({"type": "keyUp", "key": key}),
         ] {
             self.call("Input.dispatchKeyEvent", params);
+        }
+    }
+
+    /// Taps an element with a finger.
+    pub(crate) fn tap(&mut self, selector: &str) {
+        let place = self.evaluate(&format!(
+            "(() => {{ const it = document.querySelector('{selector}'); it.scrollIntoView({{ block: 'center' }}); \
+             const box = it.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+        ));
+        let touch = json!([{"x": place[0], "y": place[1]}]);
+        for (kind, points) in [("touchStart", touch), ("touchEnd", json!([]))] {
+            let event = json!({"type": kind, "touchPoints": points});
+            self.call("Input.dispatchTouchEvent", event);
         }
     }
 

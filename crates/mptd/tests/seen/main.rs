@@ -10,6 +10,7 @@ mod command_line;
 mod dashboard;
 mod lossy;
 mod machines;
+mod many;
 mod operations;
 mod shell;
 mod slow_cable;

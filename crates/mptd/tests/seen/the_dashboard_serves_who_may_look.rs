@@ -1,5 +1,6 @@
 //! `mpt dashboard` serves its page, the state and the metrics, to this host or to who has the token, and survives the daemon.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -7,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use mpt_api::PathChange;
 
-use crate::command_line::mpt;
+use crate::command_line::{mpt, program};
 use crate::dashboard::Dashboard;
 use crate::hosts::{Daemon, Line, Pair, Stream, wait_within};
+use crate::many::Many;
 use crate::support::{start_with_equal_shares, start_with_session};
 
 fn tunnel() -> (Pair, [Daemon; 2]) {
@@ -204,19 +206,80 @@ fn a_crowd_that_says_nothing_keeps_nobody_out() {
     assert_eq!(dashboard.ask("/metrics", &[]).0, 200);
 }
 
+/// Fifty scrape again and again, a thousand connections each time, and take no more memory than one: all share one text.
 #[test]
 fn fifty_who_scrape_at_once_are_all_answered() {
     let (_pair, [a, _b]) = tunnel();
-    let dashboard = Dashboard::start(&a, &[]);
+    let many = Many::like(&a);
+    let dashboard = Dashboard::start_at(&many.socket, &[]);
     dashboard.wait_for("/metrics", "mpt_up 1.0");
-    let mut scrapers: Vec<_> = (0..50)
+    let scrape = || {
+        let mut scrapers: Vec<_> = (0..50)
+            .map(|_| {
+                let mut curl = Command::new("curl");
+                curl.args(["--silent", "--fail", "--max-time", "20"]);
+                curl.args(["--output", "/dev/null", "--write-out", "%{size_download}"]);
+                curl.arg(format!("{}/metrics", dashboard.origin)).stdin(Stdio::null());
+                curl.stdout(Stdio::piped()).spawn().unwrap()
+            })
+            .collect();
+        for scraper in scrapers.drain(..) {
+            let output = scraper.wait_with_output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            let bytes: u64 = String::from_utf8(output.stdout).unwrap().parse().unwrap();
+            assert!(bytes > 3_000_000, "{bytes} bytes of a thousand connections");
+        }
+    };
+    scrape();
+    let (memory, open) = (dashboard.memory_kib(), dashboard.descriptors());
+    for _ in 0..3 {
+        scrape();
+    }
+    let grown = dashboard.memory_kib().saturating_sub(memory);
+    eprintln!("{memory} KiB, {grown} KiB more after three rounds");
+    assert!(grown < 16 * 1024, "{grown} KiB more than {memory} KiB");
+    assert!(dashboard.descriptors() <= open, "{open} descriptors");
+}
+
+/// Scrapers that do not read what they have asked for cost no copy of it each.
+#[test]
+fn fifty_who_do_not_read_share_one_text() {
+    let (_pair, [a, _b]) = tunnel();
+    let many = Many::like(&a);
+    let dashboard = Dashboard::start_at(&many.socket, &[]);
+    dashboard.wait_for("/metrics", "mpt_up 1.0");
+    let text = dashboard.ask("/metrics", &[]).1.len() as u64 / 1024;
+    let memory = dashboard.memory_kib();
+    let address = dashboard.origin.trim_start_matches("http://");
+    let idle: Vec<_> = (0..50)
         .map(|_| {
-            let mut curl = Command::new("curl");
-            curl.args(["--silent", "--fail", "--max-time", "10", "--output", "/dev/null"]);
-            curl.arg(format!("{}/metrics", dashboard.origin)).stdin(Stdio::null()).spawn().unwrap()
+            let mut stream = TcpStream::connect(address).unwrap();
+            write!(stream, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
+            // It has an answer, of which it reads one byte.
+            stream.read_exact(&mut [0]).unwrap();
+            stream
         })
         .collect();
-    for scraper in &mut scrapers {
-        assert!(scraper.wait().unwrap().success());
-    }
+    let grown = dashboard.memory_kib().saturating_sub(memory);
+    eprintln!("{memory} KiB, {grown} KiB more; the text has {text} KiB");
+    // The daemon may have been asked again meanwhile, for a text that some have.
+    assert!(grown < 10 * text, "{grown} KiB for {text} KiB of text");
+    assert_eq!(dashboard.ask("/health", &[]).0, 200);
+    drop(idle);
+}
+
+#[test]
+fn without_an_address_it_listens_on_this_host_alone() {
+    let (pair, [a, _b]) = tunnel();
+    let mut command = pair.a.namespace.command(program()).unwrap();
+    command.arg("--socket").arg(a.socket()).arg("dashboard").stdin(Stdio::null());
+    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let connects = |to: &str| pair.a.run(|| TcpStream::connect(to).is_ok());
+    let reached = ["127.0.0.1:4780", "10.71.1.1:4780", "10.72.0.1:4780"].map(connects);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert!(said.starts_with("dashboard on http://127.0.0.1:4780/, "), "{said}");
+    assert_eq!(reached, [true, false, false], "by its own addresses it is not there");
 }

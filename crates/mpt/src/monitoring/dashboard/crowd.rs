@@ -1,7 +1,7 @@
 //! Connections of many at one time: there are never more than a bound, and the one that has been quiet for longest makes room.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -152,6 +152,23 @@ impl AsyncWrite for Connection {
         }
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.note(outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.member.closed.load(Ordering::Acquire) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note(outcome)
+    }
+
+    /// So that no answer is copied before it is written.
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

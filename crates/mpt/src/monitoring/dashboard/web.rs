@@ -70,7 +70,7 @@ async fn secured(mut response: Response) -> Response {
 }
 
 async fn metrics(State(served): State<Served>) -> Response {
-    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], served.watched.metrics().to_string()).into_response()
+    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], served.watched.metrics()).into_response()
 }
 
 /// The state for machines: 200 while something is carried, else 503.

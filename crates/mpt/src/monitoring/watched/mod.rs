@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use mpt_api::{Command, Reply, Snapshot, now_ms};
 use mpt_client::Client;
 use serde::Serialize;
@@ -95,7 +96,7 @@ pub(crate) struct Watched {
     known: Mutex<Known>,
     metrics: Metrics,
     /// The text of `/metrics` for the last answer, so that many who scrape cost no more than one.
-    text: Mutex<Option<Arc<str>>>,
+    text: Mutex<Option<Bytes>>,
     changed: watch::Sender<()>,
     /// Rung by each event.
     happened: Bell,
@@ -244,8 +245,8 @@ impl Watched {
         self.changed.subscribe()
     }
 
-    /// Returns the text of `/metrics`.
-    pub(crate) fn metrics(&self) -> Arc<str> {
+    /// Returns the text of `/metrics`, which all who ask share.
+    pub(crate) fn metrics(&self) -> Bytes {
         lock(&self.text).get_or_insert_with(|| self.metrics.text().into()).clone()
     }
 

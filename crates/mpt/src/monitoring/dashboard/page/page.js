@@ -105,16 +105,25 @@ function matching() {
 
 function list() {
   const found = matching();
-  const rows = found.slice(0, MOST_LISTED).map((it) => {
-    const row = element('li');
-    row.setAttribute('role', 'option');
+  const listed = found.slice(0, MOST_LISTED);
+  const box = by('connections');
+  // A row that stays is changed in its place: one that is replaced between press and release would get no click.
+  const stay = box.children.length === listed.length && listed.every((it, at) => box.children[at].dataset.name === it.name);
+  if (!stay) {
+    box.replaceChildren(...listed.map((it) => {
+      const row = element('li');
+      row.setAttribute('role', 'option');
+      row.dataset.name = it.name;
+      row.append(element('span', it.name), element('span'));
+      return row;
+    }));
+  }
+  listed.forEach((it, at) => {
+    const row = box.children[at];
     row.setAttribute('aria-selected', String(it.name === told.selected?.name));
-    row.dataset.name = it.name;
-    row.append(element('span', it.name), element('span', it.state, it.state));
-    return row;
+    row.lastChild.textContent = row.lastChild.className = it.state;
   });
-  by('connections').replaceChildren(...rows);
-  const hidden = found.length - rows.length;
+  const hidden = found.length - listed.length;
   by('more').textContent = hidden > 0 ? `and ${hidden} more: search for them` : `${found.length} shown`;
 }
 
@@ -130,8 +139,6 @@ function detail() {
     `device ${it.device}`, it.peer ? `peer ${it.client ? it.client + ' ' : ''}${it.peer}` : 'peer without session'].join(', ');
   by('paths').replaceChildren(...it.paths.map((path) => {
     const row = element('tr');
-    const live = path.state !== 'down';
-    const measured = (value, shown) => (live ? orNone(value, shown) : '–');
     const name = element('td', path.name);
     name.style.borderLeft = `.3rem solid ${colour(path.name)}`;
     row.append(name,
@@ -139,9 +146,9 @@ function detail() {
         'state ' + path.state),
       element('td', rate(path.sent_bits_per_second)), element('td', rate(path.received_bits_per_second)),
       element('td', orNone(path.capacity_bits_per_second, (v) => (path.capacity_reached ? '' : '>') + rate(v))),
-      element('td', measured(path.rtt_us, time)), element('td', measured(path.jitter_us, (us) => (us === 0 ? '<1 ms' : time(us)))),
-      element('td', measured(path.lost_per_million, (v) => (v / 1e4).toFixed(2) + ' %')),
-      element('td', measured(path.queue_us, time)),
+      element('td', orNone(path.rtt_us, time)), element('td', orNone(path.jitter_us, (us) => (us === 0 ? '<1 ms' : time(us)))),
+      element('td', orNone(path.lost_per_million, (v) => (v / 1e4).toFixed(2) + ' %')),
+      element('td', orNone(path.queue_us, time)),
       element('td', orNone(path.share_percent, (v) => v + ' %')),
       element('td', orNone(path.cap, cap)),
       element('td', orNone(path.source, String)), element('td', String(path.mtu)));
