@@ -16,7 +16,7 @@ use crate::support::{authenticate, wait_until_down};
 use crate::terminal::Terminal;
 
 /// Columns and rows of the terminal.
-const TERMINAL: (u16, u16) = (100, 34);
+const TERMINAL: (u16, u16) = (100, 28);
 /// The sixteen colours of a terminal.
 const COLOURS: [&str; 16] = [
     "#1b1b1b", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#d0d0d0",
@@ -50,11 +50,11 @@ fn and_show_a_tunnel_whose_uplink_fails() {
     let directory = tempfile::tempdir().unwrap();
     let page = directory.path().join("top.html");
     fs::write(&page, html(&screen)).unwrap();
-    let mut browser = Browser::open(&format!("file://{}", page.display()), (860, 640), true);
+    let mut browser = Browser::open(&format!("file://{}", page.display()), (860, 532), true);
     browser.picture("top.png");
     drop(browser);
 
-    let mut browser = Browser::open(&format!("{}/", dashboard.origin), (1200, 1000), true);
+    let mut browser = Browser::open(&format!("{}/", dashboard.origin), (1280, 1060), true);
     browser.wait_for("document.getElementById('state').textContent === 'up'");
     browser.wait_for("document.querySelectorAll('#events li').length >= 2");
     browser.wait_for("document.querySelectorAll('#legend span').length === 2");
