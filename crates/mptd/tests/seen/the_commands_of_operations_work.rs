@@ -48,7 +48,7 @@ fn no_command_is_without_a_test() {
     let is_command = |line: &&str| line.starts_with(|first: char| first.is_ascii_lowercase());
     let counted = (1..=15).map(|number| {
         let lines = commands(section(&format!("## {number}. ")));
-        (number, lines.into_iter().filter(|line| is_command(&line)).count())
+        (number, lines.into_iter().filter(|line| is_command(line)).count())
     });
     let counted: Vec<_> = counted.filter(|it| it.1 > 0).collect();
     assert_eq!(counted, COMMANDS, "a new command takes a test");

@@ -112,7 +112,7 @@ fn every_figure_is_that_of_its_uplink() {
     let status = wait_within(Duration::from_secs(90), "everything is known", || {
         let (_, value) = json(&a);
         // Seen only where this fails.
-        println!("{value}");
+        eprintln!("{value}");
         let (first, second) = (uplink(&value, "line1"), uplink(&value, "line2"));
         let known = [first, second].iter().all(|path| {
             let positive = ["sent_bits_per_second", "capacity_bits_per_second", "rtt_us"];
