@@ -62,8 +62,6 @@ pub(crate) struct SessionPath {
     /// Under how many handshakes `peer_id` was known to be right last.
     pub(crate) bound: u64,
     suspended: bool,
-    /// The state of the path that the tunnels know, and whether they know that nothing comes on it.
-    applied: Option<(State, bool)>,
     sockets: Vec<SocketId>,
     local: Option<std::net::IpAddr>,
     /// The remote address of the path, while that is known.
@@ -96,7 +94,6 @@ impl SessionPath {
             one_way: OneWay::new(),
             bound: 0,
             suspended: false,
-            applied: None,
             sockets: path.config().sockets.clone(),
             local: path.config().local,
             remote: None,
@@ -208,11 +205,6 @@ impl SessionPath {
         self.peer.is_some_and(|entry| entry.state == PathState::INTERFACE_DOWN)
     }
 
-    /// Returns true if the tunnels know its state.
-    pub(crate) fn is_applied(&self) -> bool {
-        self.applied == Some((self.liveness.state(), self.liveness.is_silent()))
-    }
-
     /// Returns true if it works.
     pub(crate) fn is_up(&self) -> bool {
         self.liveness.state() == State::Up
@@ -316,7 +308,7 @@ impl SessionPath {
     /// Tells the tunnels what is held of it. `usable`: whether the session lets its paths carry
     /// data at all. Whether anything was different.
     pub(crate) fn apply<P: Copy>(
-        &mut self,
+        &self,
         now: Instant,
         usable: bool,
         tunnels: &mut Tunnels<P>,
@@ -324,7 +316,6 @@ impl SessionPath {
         let Some(path) = tunnels.path(self.id) else { return false };
         let (reasons, was_silent) = (path.down_reasons(), path.is_silent());
         let state = self.liveness.state();
-        self.applied = Some((state, self.liveness.is_silent()));
         let wanted = [
             (DownReason::Dead, state == State::Dead),
             (DownReason::Unproven, state == State::Probing || (state == State::Up && !usable)),

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use mpt_wire::control::PathEntry;
 
-use super::path::SessionPath;
 use super::peer_table::PeerTable;
 use crate::session::announce::Verdict;
 use crate::session::engine::PathEvent;
@@ -61,7 +60,7 @@ impl Session {
             tunnels.set_barred(connection, false);
         }
         let usable = self.is_usable();
-        for path in &mut self.paths {
+        for path in &self.paths {
             path.apply(now, usable, tunnels);
         }
         if self.paths.any_up() {
@@ -70,11 +69,6 @@ impl Session {
                 self.origin.note_usable(now);
             }
         }
-    }
-
-    /// Returns true if the tunnels know what is held of the paths, one of which works.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.paths.any_up() && self.paths.iter().all(SessionPath::is_applied)
     }
 
     /// Returns true if its paths may carry data: the peer has its connection, and knows where our

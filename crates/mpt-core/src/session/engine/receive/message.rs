@@ -22,7 +22,6 @@ impl Session {
     ) {
         let Context { at, shared, tunnels, sink } = context;
         let (at, now) = (*at, at.now());
-        wanted.settle |= !is_of_probes(&message);
         match message {
             Message::Pad { .. } => {}
             Message::Probe { token } => {
@@ -31,7 +30,7 @@ impl Session {
                     wanted.echo = Some(token);
                 }
             }
-            Message::Echo { token } => self.handle_echo(at, arrival, token, wanted),
+            Message::Echo { token } => wanted.proved |= self.handle_echo(at, arrival, token),
             Message::Report(entries) => self.handle_report(at, arrival.ours, entries.iter()),
             Message::Paths { generation, epoch, from, entries } => {
                 let ordinal = self.keys.at_mut(arrival.reply.place).map(|keys| keys.ordinal);
@@ -82,34 +81,30 @@ impl Session {
         }
     }
 
-    /// A probe, or a challenge, of this end is answered. It may be the challenge to the address that
-    /// the frame came from.
-    fn handle_echo(&mut self, at: Times, arrival: &Arrival, token: u64, wanted: &mut Wanted) {
+    /// A probe, or a challenge, of this end is answered. Returns true if it was the challenge to the
+    /// address that the frame came from.
+    fn handle_echo(&mut self, at: Times, arrival: &Arrival, token: u64) -> bool {
         let now = at.now();
         let source = arrival.source;
-        let Some(i) = arrival.path else {
-            wanted.proved |= self.link.is_met(now, source, token);
-            return;
-        };
-        let Some(path) = self.paths.get_mut(i) else { return };
+        let Some(i) = arrival.path else { return self.link.is_met(now, source, token) };
+        let Some(path) = self.paths.get_mut(i) else { return false };
         if arrival.at_home && path.discovery.handle_echo(now, token) {
             // It says nothing but how large the path's packets may be.
-            wanted.settle = true;
-            return;
+            return false;
         }
         if path.meets_challenge(now, source, token) {
-            wanted.proved = true;
-            return;
+            return true;
         }
         if let Some(rtt) = path.survey.handle_echo(at.arrived(), token) {
             path.liveness.note_rtt(rtt);
-            return;
+            return false;
         }
         path.liveness.handle_echo(at, token);
         let id = path.id;
         if let Some(test) = self.test_of(id) {
             test.speed.handle_echo(token);
         }
+        false
     }
 
     /// The peer reports how many frames have come on its paths. `ours`: by names that this end gave.
@@ -125,16 +120,4 @@ impl Session {
             }
         }
     }
-}
-
-/// Returns true if a message is one of those that come with every probe and every echo.
-fn is_of_probes(message: &Message<'_>) -> bool {
-    matches!(
-        message,
-        Message::Pad { .. }
-            | Message::Probe { .. }
-            | Message::Echo { .. }
-            | Message::Report(_)
-            | Message::Clock { .. }
-    )
 }

@@ -34,9 +34,8 @@ impl Session {
         let outcome = match self.open(place, sealed, &mut buffer, &mut context.shared.counters) {
             Some(opened) => {
                 let Context { at, shared, tunnels, .. } = context;
-                let promoted = self.promote(at.now(), place, shared, tunnels);
-                let wanted = Wanted { settle: promoted != place, ..Wanted::default() };
-                self.handle_opened(promoted, source, &opened, wanted, context)
+                let place = self.promote(at.now(), place, shared, tunnels);
+                self.handle_opened(place, source, &opened, context)
             }
             None => Outcome::Done,
         };
@@ -72,13 +71,12 @@ impl Session {
         place: Place,
         source: Source,
         opened: &Opened<'_>,
-        mut wanted: Wanted,
         context: &mut Context<'_, P, S>,
     ) -> Outcome {
         let Some(mut arrival) = self.arrive(place, source, opened, context) else {
             return Outcome::Done;
         };
-        let mut told = Told::default();
+        let (mut told, mut wanted) = (Told::default(), Wanted::default());
         for message in messages(opened.payload).flatten() {
             self.handle_message(&mut arrival, message, &mut told, &mut wanted, context);
         }
@@ -93,12 +91,7 @@ impl Session {
         if wanted.proved {
             self.send_withheld(at.now(), shared);
         }
-        // Most frames are probes and echoes that change nothing. With thousands of sessions, to look at everything after each of them would
-        // cost more than to answer it; what follows the delays of the paths is done at the next timer.
-        let moves = wanted.proved || !arrival.at_home || arrival.path.is_none();
-        if moves || wanted.settle || !self.is_settled() {
-            self.settle(at.now(), shared, tunnels);
-        }
+        self.settle(at.now(), shared, tunnels);
         Outcome::Done
     }
 }

@@ -15,6 +15,4 @@ pub(crate) struct Wanted {
     pub(crate) proved: bool,
     /// The peer says goodbye.
     pub(crate) goodbye: Option<Reason>,
-    /// A message has another effect on the session than that probes keep the state of their path.
-    pub(crate) settle: bool,
 }
