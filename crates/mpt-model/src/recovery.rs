@@ -1,4 +1,4 @@
-//! Whether the session stands again whatever has happened: from every state that can be reached, the two ends and the network come to an established
+//! The session stands again, whatever has happened: from every state that can be reached, the two ends and the network come to an established
 //! session by themselves.
 //!
 //! The checker's own properties say this only of states in which nothing more happens. An initiator that repeats itself in vain always has a next step.

@@ -3,7 +3,7 @@
 use mpt_api::Estimate;
 use mpt_api::snapshot::{Path, PathState};
 
-/// What was measured of a path lately; `None` where nothing was.
+/// The recent measurements of a path; `None` where there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
     /// Smoothed round-trip time in microseconds.

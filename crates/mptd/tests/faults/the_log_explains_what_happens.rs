@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::hosts::{Config, Daemon, Identity, Pair, wait_for};
 use crate::support::wait_for_state;
 
-/// How long an interface stays down.
+/// The time for which an interface stays down.
 const AWAY: Duration = Duration::from_millis(400);
 
 /// Two hosts with keys and two lines.

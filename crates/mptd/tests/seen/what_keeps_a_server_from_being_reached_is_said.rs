@@ -1,4 +1,4 @@
-//! What may be in the way of a server and its clients is said where it is found: a packet filter, a private address, addresses that are in use, a
+//! Obstacles between a server and its clients are named where they are found: a packet filter, a private address, addresses that are in use, a
 //! host without an uplink, a server on which nothing runs.
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::machines::{Machine, ROUTER, SERVER, Scene, carry, line_of};
 use crate::two_commands_join_two_sites::behind;
 
-/// Where the pools of `mpt setup server` are that it chooses by itself.
+/// The network in which `mpt setup server` chooses a pool by itself.
 const POOLS: &str = "10.64.0.0/10";
 
 /// Gives the administrator's own filter a chain at this hook that drops everything.
@@ -50,7 +50,7 @@ fn a_filter_that_drops_what_no_rule_names() {
     assert!(tables.contains("udp dport 4754 accept"), "{tables}");
 }
 
-/// As on a host with containers.
+/// Containers bring such a filter.
 #[test]
 fn a_filter_that_forwards_nothing() {
     let scene = Scene::new(1);

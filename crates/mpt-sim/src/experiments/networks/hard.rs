@@ -75,9 +75,9 @@ pub(in super::super) const NAMES: [&str; 12] = {
 };
 
 /// Time between two jumps, and between two values of a delay that wanders.
-const OFTEN: Duration = Duration::from_millis(100);
+pub(super) const OFTEN: Duration = Duration::from_millis(100);
 /// Length of a slot: one millisecond, the transmission time interval of LTE (3GPP TS 36.211).
-const SLOT: Duration = Duration::from_millis(1);
+pub(super) const SLOT: Duration = Duration::from_millis(1);
 /// Time between two handovers: Starlink assigns satellites anew every 15 s (arXiv 2310.09242).
 const HANDOVERS: Duration = Duration::from_secs(15);
 const FIRST_HANDOVER: Duration = Duration::from_secs(5);

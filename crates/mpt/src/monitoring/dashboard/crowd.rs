@@ -166,7 +166,7 @@ impl AsyncWrite for Connection {
         self.note(outcome)
     }
 
-    /// So that no answer is copied before it is written.
+    /// Lets answers be written without a copy of them.
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }

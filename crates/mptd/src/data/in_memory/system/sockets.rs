@@ -35,7 +35,7 @@ pub(in crate::data::in_memory) struct Queue {
     /// The datagrams that wait to be read, each with the time of its arrival by the system's clock.
     pub(in crate::data::in_memory) received: VecDeque<(SystemTime, Datagram)>,
     pub(in crate::data::in_memory) sent: Vec<Datagram>,
-    /// What the network reports of datagrams that were sent, each with the beginning of the datagram.
+    /// The reports of the network about datagrams that were sent, each with the beginning of the datagram.
     pub(in crate::data::in_memory) errors: VecDeque<(PathError, Vec<u8>)>,
 }
 
