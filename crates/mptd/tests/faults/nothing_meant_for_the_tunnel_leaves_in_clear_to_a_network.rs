@@ -9,7 +9,7 @@ use mpt_api::Command;
 use crate::hosts::{Config, Pair, wait_for};
 use crate::internet::{
     Flood, a_reload_changes_the_addresses, a_start_after_a_crash_fails, batch, both, deletion,
-    hosts, unblock, way_to_server, within_a_second,
+    hosts, rules, unblock, way_to_server, within_a_second,
 };
 use crate::support::Picture;
 
@@ -75,12 +75,22 @@ fn while_what_keeps_it_inside_is_removed() {
     removed_by(&["route del unreachable NETWORK"]);
 }
 
+/// Returns every rule and every route of the daemon for one version of IP (`-4`, `-6`), as `ip` writes them.
+fn rules_and_routes(pair: &Pair, version: &str) -> Vec<String> {
+    let routes = pair.a.ip(&format!("{version} route show table all proto 109"));
+    let mut lines = rules(&pair.a, version);
+    lines.extend(routes.lines().map(str::to_owned));
+    lines.sort();
+    lines
+}
+
 /// systemd-networkd does this when it starts: it removes every rule and every route without device that neither it nor the kernel made.
 #[test]
 fn while_a_network_manager_removes_all_foreign_routes_at_once() {
     let (pair, configs) = hosts_with_networks();
     let [_a, _b] = pair.start(&configs);
-    let before = routes(&pair);
+    let all = || ["-4", "-6"].map(|version| rules_and_routes(&pair, version));
+    let (before, to_server) = (all(), routes(&pair));
     let flood = Flood::start(&pair.a);
     for _ in 0..5 {
         for version in ["-4", "-6"] {
@@ -94,7 +104,10 @@ fn while_a_network_manager_removes_all_foreign_routes_at_once() {
             assert!(commands.len() > 1, "{shown}");
             batch(&pair.a, version, &commands);
         }
-        within_a_second("the routes are there again", || routes(&pair) == before);
+        // The next round begins when there is something of everything to be removed again.
+        within_a_second("rules and routes are there again", || {
+            all() == before && routes(&pair) == to_server
+        });
     }
     assert_eq!(way_to_server(&pair.a), both("mpt0"));
     flood.assert_nothing_in_clear();
