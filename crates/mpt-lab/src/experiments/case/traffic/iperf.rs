@@ -180,19 +180,66 @@ fn udp(client: &Report, server: &Report) -> Result<Outcome> {
     let sum = client.end.sum.as_ref().context("its report has no result")?;
     let sent = sum.packets.context("its report has no packet count")?;
     let bins = sums(server, |interval| interval.sum.bytes);
-    let arrived = |it: &Interval| {
-        it.sum.packets.unwrap_or(0) as f64 - it.sum.lost_packets.unwrap_or(0) as f64
-    };
+    let packets = |it: &Interval| it.sum.packets.unwrap_or(0);
+    let arrived = |it: &Interval| packets(it) as f64 - it.sum.lost_packets.unwrap_or(0) as f64;
     // A packet that came late is taken back from the lost ones, in the sum only.
     let arrived: f64 = server.intervals.iter().map(arrived).sum();
     let bytes: f64 = server.intervals.iter().map(|interval| interval.sum.bytes).sum();
     let seconds = server.intervals.last().context("nothing arrived")?.sum.end;
     outcome.metric(metric::GOODPUT, Some(bytes * 8.0 / 1e6 / seconds));
-    let lost = (sent as f64 - arrived).max(0.0);
-    outcome.metric(metric::LOSS, Some(100.0 * lost / sent.max(1) as f64));
+    // iperf3's server reads no more once the client has told it the end, so nobody knows what became
+    // of packets after the last one it read. More than the client sends in an interval are lost: then
+    // nothing came any more.
+    let last_read: u64 = server.intervals.iter().map(packets).sum();
+    let unread = sent.saturating_sub(last_read);
+    let most = client.intervals.iter().map(packets).max().unwrap_or(0);
+    let judged = if unread <= most { sent - unread } else { sent };
+    let lost = (judged as f64 - arrived).max(0.0);
+    outcome.metric(metric::LOSS, Some(100.0 * lost / judged.max(1) as f64));
     let late: u64 =
         server.end.streams.iter().filter_map(|it| it.udp.as_ref()).map(|it| it.out_of_order).sum();
     outcome.metric(metric::REORDERED, Some(100.0 * late as f64 / arrived.max(1.0)));
     outcome.goodput(&bins);
     Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a report of intervals, each with its number of packets and the lost ones among them.
+    fn report(intervals: &[(u64, i64)]) -> Report {
+        let sum = |(number, &(packets, lost)): (usize, &(u64, i64))| {
+            let sum = serde_json::json!({
+                "start": number, "end": number + 1, "bytes": 1000 * packets,
+                "packets": packets, "lost_packets": lost,
+            });
+            serde_json::json!({ "sum": sum })
+        };
+        let all: u64 = intervals.iter().map(|&(packets, _)| packets).sum();
+        let end =
+            serde_json::json!({ "start": 0, "end": intervals.len(), "bytes": 0, "packets": all });
+        let intervals: Vec<_> = intervals.iter().enumerate().map(sum).collect();
+        let report = serde_json::json!({ "intervals": intervals, "end": { "sum": end } });
+        Report::read(&report.to_string()).unwrap()
+    }
+
+    fn loss(client: &[(u64, i64)], server: &[(u64, i64)]) -> f64 {
+        udp(&report(client), &report(server)).unwrap().metrics[metric::LOSS]
+    }
+
+    #[test]
+    fn what_the_server_did_not_read_at_the_end_is_not_known_to_be_lost() {
+        let client = [(100, 0), (100, 0), (50, 0)];
+        assert_eq!(loss(&client, &[(100, 0), (100, 0), (50, 0)]), 0.0);
+        assert_eq!(loss(&client, &[(100, 0), (100, 0), (49, 0)]), 0.0);
+        assert_eq!(loss(&client, &[(100, 0), (99, 33), (1, 0)]), 100.0 * 33.0 / 200.0);
+    }
+
+    #[test]
+    fn but_what_did_not_come_for_an_interval_is_lost() {
+        let client = [(100, 0), (100, 0), (50, 0)];
+        assert_eq!(loss(&client, &[(100, 0), (0, 0), (0, 0)]), 60.0);
+        assert_eq!(loss(&client, &[(0, 0), (0, 0)]), 100.0);
+    }
 }
