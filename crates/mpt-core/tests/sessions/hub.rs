@@ -24,8 +24,27 @@ pub struct Daemon {
     pub session: Option<SessionId>,
 }
 
+/// What a hub with a slow processor does in 5 ms.
+#[derive(Clone, Copy)]
+pub struct Speed {
+    /// Frames that it takes or sends.
+    pub frames: usize,
+    /// Frames that one of a handshake costs as much as.
+    pub handshake: usize,
+    /// Frames that its socket holds.
+    pub waiting: usize,
+}
+
 /// The hub is node 0.
 pub struct Hub {
+    /// The speed of the hub; without one it is at once ready with everything.
+    pub speed: Option<Speed>,
+    /// Frames for which the hub's socket had no room.
+    pub dropped: usize,
+    /// What the hub may still do in this step.
+    budget: usize,
+    /// The frames in its socket.
+    inbox: VecDeque<(SocketAddr, SocketId, Vec<u8>)>,
     pub nodes: Vec<Daemon>,
     pub now: Instant,
     /// The processor time that the hub needed, if there is a clock to tell.
@@ -73,6 +92,10 @@ impl Hub {
         };
         Self {
             nodes: (0..=clients).map(node).collect(),
+            speed: None,
+            dropped: 0,
+            budget: 0,
+            inbox: VecDeque::new(),
             now,
             spent: Duration::ZERO,
             clock: None,
@@ -195,7 +218,12 @@ impl Hub {
         let until = self.now + duration;
         while self.now < until {
             self.now += Duration::from_millis(5);
+            self.budget = self.speed.map_or(usize::MAX, |speed| speed.frames);
+            self.serve();
             for node in 0..self.nodes.len() {
+                if node == HUB && self.budget == 0 {
+                    continue;
+                }
                 let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
                 let daemon = &mut self.nodes[node];
                 while daemon.node.next_timeout().is_some_and(|at| at <= self.now) {
@@ -230,11 +258,33 @@ impl Hub {
             if self.lose == Some(node) {
                 continue;
             }
+            if let Some(speed) = self.speed.filter(|_| node == HUB) {
+                if self.inbox.len() < speed.waiting {
+                    self.inbox.push_back((from, socket, frame.to_vec()));
+                } else {
+                    self.dropped += 1;
+                }
+                self.nodes[sender].node.recycle(transmit);
+                continue;
+            }
             let clock = self.clock.filter(|_| node == HUB).map(|clock| clock());
             frames::receive(&mut self.nodes[node].node, self.now, socket, from, frame);
             self.stop(clock);
             self.nodes[sender].node.recycle(transmit);
             self.flush(node);
+        }
+    }
+
+    /// A slow hub takes what its socket holds, as far as its time goes.
+    fn serve(&mut self) {
+        let Some(speed) = self.speed else { return };
+        while self.budget > 0
+            && let Some((from, socket, frame)) = self.inbox.pop_front()
+        {
+            let cost = if frame[0] == 4 { 1 } else { speed.handshake };
+            self.budget = self.budget.saturating_sub(cost);
+            frames::receive(&mut self.nodes[HUB].node, self.now, socket, from, &frame);
+            self.flush(HUB);
         }
     }
 
@@ -269,6 +319,9 @@ impl Hub {
                 Destination::Address { socket, remote } => (socket, remote),
                 other => panic!("there is no prototype: {other:?}"),
             };
+            if index == HUB {
+                self.budget = self.budget.saturating_sub(1);
+            }
             let from = address(index, socket.0 as u16);
             // The sockets of a client have its ports.
             let socket = SocketId(if index == HUB { u32::from(to.port() - 5000) } else { 0 });

@@ -39,6 +39,7 @@ mod no_messages_of_a_peer_end_the_daemon;
 mod no_number_is_sealed_twice_under_a_key;
 mod nobody_on_a_path_changes_sealed_data;
 mod one_peer_takes_no_more_than_its_share;
+mod overload_ends_by_itself;
 mod path_mtus_are_found;
 mod recorded_initiations_keep_nobody_out;
 mod recorded_initiations_take_no_sessions;
