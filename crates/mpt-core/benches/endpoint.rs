@@ -2,20 +2,20 @@
 //! uniformly over all of them.
 //!
 //! The packets themselves are a small ring in both cases, written for each call: what is measured
-//! is the endpoint, not how fast memory delivers packets.
+//! is the node, not how fast memory delivers packets.
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mpt_core::{
-    ConnectionConfig, DeviceId, DeviceSink, Direction, Mapping, PathConfig, Remote, Selector,
-    SocketId, Tunnels, reorder,
+    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, InnerPacket, Mapping, Node,
+    PacketMemory, PathConfig, Remote, Selector, SocketId, reorder,
 };
 use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::gre;
-use mpt_wire::tcp::mss::ChecksumState;
 
 const DEVICE: DeviceId = DeviceId(0);
 
@@ -24,8 +24,8 @@ fn network(connection: u32) -> (u8, u8) {
     ((connection >> 8) as u8, connection as u8)
 }
 
-fn endpoint(now: Instant, connections: u32) -> Tunnels<u32> {
-    let mut endpoint = Tunnels::new(1);
+fn node(now: Instant, connections: u32) -> Node<u32> {
+    let mut node = Node::new([1; 32]);
     for n in 0..connections {
         let (x, y) = network(n);
         let inner = format!("10.{x}.{y}.0/24").parse().unwrap();
@@ -66,9 +66,9 @@ fn endpoint(now: Instant, connections: u32) -> Tunnels<u32> {
             loose: false,
             paths: vec![path(1, 94), path(2, 121)],
         };
-        endpoint.add_connection(now, config).unwrap();
+        node.add_connection(now, config).unwrap();
     }
-    endpoint
+    node
 }
 
 /// UDP between these hosts, 64 bytes in all; no checksums, as nothing verifies them.
@@ -93,9 +93,20 @@ impl Draw {
     }
 }
 
-struct BlackBox;
+/// A received datagram. Its packet is delivered to nobody.
+struct BlackBox<'a>(&'a mut [u8]);
 
-impl DeviceSink<u32> for BlackBox {
+impl PacketMemory<u32> for BlackBox<'_> {
+    fn bytes_mut(&mut self, _: u32) -> &mut [u8] {
+        self.0
+    }
+
+    fn accept(&mut self, packet: u32, _: ConnectionId, _: Range<usize>) -> u32 {
+        packet
+    }
+}
+
+impl DeviceSink<u32> for BlackBox<'_> {
     fn keep(&mut self, packet: u32) -> Option<u32> {
         Some(packet)
     }
@@ -113,15 +124,15 @@ fn send(criterion: &mut Criterion) {
     #[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
     let now = Instant::now();
     for connections in [1, 1_000] {
-        let mut endpoint = endpoint(now, connections);
+        let mut node = node(now, connections);
         let mut draw = Draw(1);
         let mut bytes = packet([10, 255, 0, 1], [0; 4]);
         group.bench_function(BenchmarkId::from_parameter(connections), |bencher| {
             bencher.iter(|| {
                 let (x, y) = network(draw.below(connections));
                 bytes[16..20].copy_from_slice(&[10, x, y, 1]);
-                let complete = ChecksumState::Complete;
-                let outgoing = endpoint.handle_inner(DEVICE, &mut bytes, complete, 1, 64);
+                let packet = InnerPacket::whole(&mut bytes).unwrap();
+                let outgoing = node.handle_inner(now, DEVICE, packet);
                 black_box(outgoing.unwrap().transmits[0])
             });
         });
@@ -145,36 +156,14 @@ fn arrive(datagram: &mut [u8; 8 + 64], n: u32, number: u32) -> (SocketId, Socket
     (SocketId(path.into()), remote)
 }
 
-/// Assignment and checks of a datagram: look-up, as for sending.
-fn accept(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("endpoint/accept");
-    group.throughput(Throughput::Elements(1));
-    #[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
-    let now = Instant::now();
-    for connections in [1_u32, 1_000] {
-        let mut endpoint = endpoint(now, connections);
-        let mut number = 0;
-        let mut draw = Draw(1);
-        let mut datagram = [0; 8 + 64];
-        group.bench_function(BenchmarkId::from_parameter(connections), |bencher| {
-            bencher.iter(|| {
-                number += 1;
-                let (socket, remote) = arrive(&mut datagram, draw.below(connections), number);
-                endpoint.accept(socket, remote, Ecn::NotEct, &mut datagram).unwrap()
-            });
-        });
-    }
-    group.finish();
-}
-
-/// The same with reordering, of packets that come in order.
+/// Assignment, checks and reordering of packets that come in order.
 fn receive(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("endpoint/receive");
     group.throughput(Throughput::Elements(1));
     #[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
     let mut now = Instant::now();
     for connections in [1_u32, 1_000] {
-        let mut endpoint = endpoint(now, connections);
+        let mut node = node(now, connections);
         let mut numbers = vec![0_u32; connections as usize];
         let mut draw = Draw(1);
         let mut datagram = [0; 8 + 64];
@@ -185,14 +174,13 @@ fn receive(criterion: &mut Criterion) {
                 let (socket, remote) = arrive(&mut datagram, n, *number);
                 *number += 1;
                 now += Duration::from_micros(1);
-                let datagram = &mut datagram;
-                let accepted = endpoint.accept(socket, remote, Ecn::NotEct, datagram).unwrap();
-                endpoint.receive(now, &accepted, n, &mut BlackBox);
+                let memory = &mut BlackBox(&mut datagram);
+                node.handle_datagram(now, socket, remote, Ecn::NotEct, n, memory).unwrap();
             });
         });
     }
     group.finish();
 }
 
-criterion_group!(benches, send, accept, receive);
+criterion_group!(benches, send, receive);
 criterion_main!(benches);

@@ -7,6 +7,10 @@
 //! arguments, bytes belong to the caller, and nothing is allocated per packet.
 #![forbid(unsafe_code)]
 
+/// The helpers of the tests name the crate as its users do.
+#[cfg(test)]
+extern crate self as mpt_core;
+
 mod adaptive;
 pub mod compat;
 mod fec;
@@ -28,9 +32,8 @@ pub use scheduler::Mapping;
 pub use seal::Seal;
 pub use session::{SHARD_BITS, Shard};
 pub use tunnel::{
-    Accepted, AcceptedDatagram, Assignments, ConfigError, Connection, ConnectionConfig,
-    ConnectionId, DatagramDrop, DatagramDrops, Departure, DeviceId, DeviceSink, Direction,
-    InnerDrop, InnerDrops, InnerPacket, Nowhere, Outgoing, PathConfig, PathId, PortRange, Protect,
-    Remarks, Remote, Repair, Selector, SelectorTable, SocketId, Sources, StoreId, Traffic,
-    Transmit, Tunnels, advise, check, sequence,
+    Accepted, ConfigError, Connection, ConnectionConfig, ConnectionId, DatagramDrop, DatagramDrops,
+    Departure, DeviceId, DeviceSink, Direction, InnerDrop, InnerDrops, InnerPacket, Nowhere,
+    Outgoing, PathConfig, PathId, PortRange, Protect, Remarks, Remote, Repair, Selector,
+    SelectorTable, SocketId, Sources, StoreId, Traffic, Transmit, Tunnels, advise, check, sequence,
 };

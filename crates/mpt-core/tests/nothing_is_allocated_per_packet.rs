@@ -3,18 +3,45 @@
 
 mod common;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use common::*;
-use mpt_core::{ConnectionConfig, Mapping, Nowhere, SocketId, Tunnels, reorder};
+use mpt_core::{
+    ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Mapping, Node, Nowhere, PacketMemory,
+    SocketId, reorder,
+};
 use mpt_wire::ecn::Ecn;
 
-fn endpoint(mapping: Mapping) -> Tunnels<u32> {
-    let mut endpoint = Tunnels::new(1);
+fn node(mapping: Mapping) -> Node<u32> {
+    let mut node = Node::new([1; 32]);
     let reorder = reorder::Config { window: Some(256), ..reorder::Config::default() };
     let config = ConnectionConfig { mapping, reorder, ..connection(paths(&[3, 1, 1])) };
-    endpoint.add_connection(origin(), config).unwrap();
-    endpoint
+    node.add_connection(origin(), config).unwrap();
+    node
+}
+
+/// The datagram that has arrived. Packets are known by a number, and their bytes by nobody.
+struct Datagram<'a>(&'a mut [u8]);
+
+impl DeviceSink<u32> for Datagram<'_> {
+    fn keep(&mut self, packet: u32) -> Option<u32> {
+        Some(packet)
+    }
+
+    fn deliver(&mut self, _: DeviceId, _: u32, _kept: bool, _after_gap: bool) {}
+
+    fn discard(&mut self, _: u32) {}
+}
+
+impl PacketMemory<u32> for Datagram<'_> {
+    fn bytes_mut(&mut self, _: u32) -> &mut [u8] {
+        self.0
+    }
+
+    fn accept(&mut self, packet: u32, _: ConnectionId, _: Range<usize>) -> u32 {
+        packet
+    }
 }
 
 /// Allocations of `run` after it ran once: the first time tables may still grow to their size.
@@ -26,13 +53,13 @@ fn allocations(mut run: impl FnMut(u32)) -> u64 {
 #[test]
 fn when_sending() {
     for mapping in [Mapping::Packet, Mapping::Flow, Mapping::Duplicate] {
-        let mut endpoint = endpoint(mapping);
+        let mut node = node(mapping);
         let mut flows: Vec<Vec<u8>> =
             (0..500).map(|port| udp("10.0.0.1", "10.1.0.1", port, 2, &[0; 100])).collect();
         let count = allocations(|_| {
             for packet in &mut flows {
                 let len = packet.len();
-                endpoint.handle_inner(DEVICE, packet, Complete, 44, len).unwrap();
+                node.handle_inner(origin(), DEVICE, super_packet(packet, 44, len)).unwrap();
             }
         });
         assert_eq!(count, 0, "{mapping:?}");
@@ -41,7 +68,7 @@ fn when_sending() {
 
 #[test]
 fn when_receiving() {
-    let mut endpoint = endpoint(Mapping::Packet);
+    let mut node = node(Mapping::Packet);
     let start = origin();
     let inner = udp("10.1.0.1", "10.0.0.1", 1, 2, &[0; 100]);
     let mut datagram = gre(0, &inner);
@@ -57,18 +84,17 @@ fn when_receiving() {
             };
             let number = round * 20_000 + number;
             let now = start + Duration::from_micros(u64::from(round * 20_000 + n) * 100);
-            while endpoint.next_timeout().is_some_and(|due| due <= now) {
-                endpoint.handle_timeout(now, &mut Nowhere);
+            while node.next_timeout().is_some_and(|due| due <= now) {
+                node.handle_timeout(now, &mut Nowhere);
             }
             datagram[4..8].copy_from_slice(&number.to_be_bytes());
             let path = (n % 3) as usize;
-            let accepted = endpoint
-                .accept(SocketId(path as u32 + 1), remotes[path], Ecn::NotEct, &mut datagram)
-                .unwrap();
-            endpoint.receive(now, &accepted, n, &mut Nowhere);
+            let from = (SocketId(path as u32 + 1), remotes[path]);
+            let memory = &mut Datagram(&mut datagram);
+            node.handle_datagram(now, from.0, from.1, Ecn::NotEct, n, memory).unwrap();
         }
     });
-    let (_, connection) = endpoint.connections().next().unwrap();
+    let (_, connection) = node.tunnels().connections().next().unwrap();
     let counters = connection.reorder().unwrap().counters();
     assert!(counters.after_gap > 0 && counters.late > 0 && counters.duplicate > 0, "{counters:?}");
     assert_eq!(count, 0);

@@ -1,7 +1,6 @@
 //! The control part of `mptsrv`, the prototype of the papers (docs/compat.md): keepalives, and
-//! commands by which the two ends tell each other which paths are down. Nothing else in this crate
-//! knows of it; whoever drives an [`Tunnels`](crate::Tunnels) passes the state of paths between
-//! the two.
+//! commands by which the two ends tell each other which paths are down. [`Node`](crate::Node) passes
+//! the state of paths between it and the tunnels.
 //!
 //! Data is what tunnels send and receive anyway, on connections that are
 //! [`loose`](crate::ConnectionConfig::loose): those leave packets that are no IP to the caller,

@@ -96,6 +96,12 @@ impl<P: Copy> Node<P> {
         &self.tunnels
     }
 
+    /// Returns the connections and their paths, for tests of what sessions do to them.
+    #[cfg(test)]
+    pub(crate) fn tunnels_mut(&mut self) -> &mut Tunnels<P> {
+        &mut self.tunnels
+    }
+
     /// Returns the sessions, for reading.
     #[inline]
     #[must_use]

@@ -20,7 +20,7 @@ impl<P: Copy> Node<P> {
         device: DeviceId,
         packet: InnerPacket<'_>,
     ) -> Result<Outgoing<'_>, InnerDrop> {
-        let sent = self.tunnels.send(Some(now), device, packet);
+        let sent = self.tunnels.send(now, device, packet);
         if let Some(connection) = self.tunnels.take_woken() {
             self.wake(now, connection);
         }

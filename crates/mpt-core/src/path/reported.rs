@@ -38,7 +38,7 @@ impl Reported {
     /// Lowers the MTU of a path to what was reported, in bytes of the outer packet. `None` where the
     /// report is not believed: it is below what every link has, or not below what is sent, so that it
     /// is nonsense or about packets sent before.
-    pub fn believe<P: Copy>(
+    pub(crate) fn believe<P: Copy>(
         &mut self,
         now: Instant,
         tunnels: &mut Tunnels<P>,
@@ -55,14 +55,18 @@ impl Reported {
     }
 
     /// Forgets what was reported, if anything: the path is used with the MTU of its link again.
-    pub fn forget<P: Copy>(&mut self, tunnels: &mut Tunnels<P>, path: PathId) -> Option<Change> {
+    pub(crate) fn forget<P: Copy>(
+        &mut self,
+        tunnels: &mut Tunnels<P>,
+        path: PathId,
+    ) -> Option<Change> {
         self.until.take()?;
         let before = tunnels.path(path)?.mtu();
         Some(Change { before, device: tunnels.limit_path_mtu(path, None) })
     }
 
     /// Forgets what was believed for long enough at `now`. To be called about once in a second.
-    pub fn expire<P: Copy>(
+    pub(crate) fn expire<P: Copy>(
         &mut self,
         now: Instant,
         tunnels: &mut Tunnels<P>,

@@ -1,9 +1,7 @@
 //! All connections of one daemon.
 //!
-//! The caller owns devices, sockets, buffers and the clock. It hands in what arrives
-//! ([`Tunnels::handle_inner`], [`Tunnels::handle_datagram`]) and calls [`Tunnels::handle_timeout`]
-//! when [`Tunnels::next_timeout`] has come. The return values and the calls of its [`DeviceSink`]
-//! tell it what to do.
+//! [`Node`](crate::Node) hands in packets, datagrams and the time, and changes of the configuration.
+//! Others read: which connections and paths there are, in which state, and what they have counted.
 
 mod config;
 pub(crate) mod connection;
@@ -28,12 +26,13 @@ pub use counters::drops::{DatagramDrop, InnerDrop};
 pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 pub use filter::Sources;
 pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
-pub use lookup::{Assignments, PortRange, Selector, SelectorTable, check};
-pub use receive::accepted::AcceptedDatagram;
+pub use lookup::{PortRange, Selector, SelectorTable, check};
+pub(crate) use receive::accepted::AcceptedDatagram;
 pub(crate) use receive::sink::ToDevice;
 pub use receive::sink::{DeviceSink, Nowhere};
+pub use send::packet::InnerPacket;
 pub use send::transmit::Transmit;
-pub use send::{Departure, InnerPacket, Outgoing};
+pub use send::{Departure, Outgoing};
 
 use self::connection::index;
 use self::send::turns::Turns;
@@ -82,7 +81,7 @@ pub struct Tunnels<P> {
 impl<P: Copy> Tunnels<P> {
     /// Tunnels without connections. `flow_seed` makes the mapping of flows to paths and source
     /// ports unpredictable from outside; the same seed gives the same mapping.
-    pub fn new(flow_seed: u64) -> Self {
+    pub(crate) fn new(flow_seed: u64) -> Self {
         Self {
             connections: Vec::new(),
             by_name: BTreeMap::new(),
@@ -108,12 +107,12 @@ impl<P: Copy> Tunnels<P> {
     /// Returns when [`Self::handle_timeout`] is to be called at the latest. May be earlier than
     /// necessary.
     #[inline]
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.timers.earliest()
     }
 
     /// Does what was due at `now`: gives up gaps and delivers what waited behind them.
-    pub fn handle_timeout<S: DeviceSink<P>>(&mut self, now: Instant, sink: &mut S) {
+    pub(crate) fn handle_timeout<S: DeviceSink<P>>(&mut self, now: Instant, sink: &mut S) {
         while let Some(due) = self.timers.pop(now) {
             let connection = self.connections.get_mut(due as usize).and_then(Option::as_mut);
             let Some(connection) = connection else { continue };

@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use mpt_core::{
-    ConnectionConfig, DatagramDrop, DeviceId, DeviceSink, Direction, InnerDrop, Mapping,
-    PathConfig, Remote, Selector, SocketId, Transmit, Tunnels, reorder,
+    ConnectionConfig, ConnectionId, DatagramDrop, DeviceId, DeviceSink, Direction, InnerDrop,
+    InnerPacket, Mapping, Node, PacketMemory, PathConfig, Remote, Selector, SocketId, Transmit,
+    reorder,
 };
 use mpt_wire::ecn;
-pub use mpt_wire::tcp::mss::ChecksumState::Complete;
 
 pub const DEVICE: DeviceId = DeviceId(0);
 pub const PORT: u16 = 4754;
@@ -98,11 +98,11 @@ pub fn connection_v6() -> ConnectionConfig {
     }
 }
 
-/// An endpoint with one connection.
-pub fn endpoint(config: ConnectionConfig) -> Tunnels<Packet> {
-    let mut endpoint = Tunnels::new(1);
-    endpoint.add_connection(origin(), config).unwrap();
-    endpoint
+/// A node with one connection.
+pub fn node(config: ConnectionConfig) -> Node<Packet> {
+    let mut node = Node::new([1; 32]);
+    node.add_connection(origin(), config).unwrap();
+    node
 }
 
 /// Handle of a received packet: its bytes, which the tests never free.
@@ -129,20 +129,56 @@ impl DeviceSink<Packet> for Device {
     }
 }
 
+/// A datagram on its way in: its bytes, and the device that its packet may reach.
+pub struct Arriving<'a> {
+    pub datagram: Vec<u8>,
+    pub device: &'a mut Device,
+}
+
+impl DeviceSink<Packet> for Arriving<'_> {
+    fn keep(&mut self, packet: Packet) -> Option<Packet> {
+        self.device.keep(packet)
+    }
+
+    fn deliver(&mut self, device: DeviceId, packet: Packet, kept: bool, after_gap: bool) {
+        self.device.deliver(device, packet, kept, after_gap);
+    }
+
+    fn discard(&mut self, packet: Packet) {
+        self.device.discard(packet);
+    }
+}
+
+impl PacketMemory<Packet> for Arriving<'_> {
+    fn bytes_mut(&mut self, _: Packet) -> &mut [u8] {
+        &mut self.datagram
+    }
+
+    fn accept(&mut self, _: Packet, _: ConnectionId, inner: Range<usize>) -> Packet {
+        self.datagram[inner].to_vec().leak()
+    }
+}
+
+/// A packet that is to become several, the largest of `largest` bytes.
+pub fn super_packet(bytes: &mut [u8], segments: u16, largest: usize) -> InnerPacket<'_> {
+    InnerPacket { segments, largest, ..InnerPacket::whole(bytes).expect("it is an IP packet") }
+}
+
 /// Hands in a packet as it is; gives the transmits.
-pub fn send<P: Copy>(endpoint: &mut Tunnels<P>, packet: &[u8]) -> Result<Vec<Transmit>, InnerDrop> {
-    let outgoing =
-        endpoint.handle_inner(DEVICE, &mut packet.to_vec(), Complete, 1, packet.len())?;
+pub fn send<P: Copy>(node: &mut Node<P>, packet: &[u8]) -> Result<Vec<Transmit>, InnerDrop> {
+    let mut packet = packet.to_vec();
+    let largest = packet.len();
+    let outgoing = node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 1, largest))?;
     Ok(outgoing.transmits.to_vec())
 }
 
 /// The names of the paths (their number) that get the next packets.
-pub fn send_many<P: Copy>(endpoint: &mut Tunnels<P>, packets: usize) -> Vec<u8> {
+pub fn send_many<P: Copy>(node: &mut Node<P>, packets: usize) -> Vec<u8> {
     let packet = udp("10.0.0.1", "10.1.0.1", 1000, 2000, &[0; 100]);
     let mut sent = Vec::new();
     for _ in 0..packets {
-        for transmit in send(endpoint, &packet).unwrap() {
-            let name = endpoint.path(transmit.path).unwrap().name();
+        for transmit in send(node, &packet).unwrap() {
+            let name = node.tunnels().path(transmit.path).unwrap().name();
             sent.push(name.strip_prefix("path").unwrap().parse().unwrap());
         }
     }
@@ -151,45 +187,56 @@ pub fn send_many<P: Copy>(endpoint: &mut Tunnels<P>, packets: usize) -> Vec<u8> 
 
 /// Hands in a datagram from path n.
 pub fn receive(
-    endpoint: &mut Tunnels<Packet>,
+    node: &mut Node<Packet>,
     now: Instant,
     n: u8,
     datagram: &[u8],
     device: &mut Device,
 ) -> Result<(), DatagramDrop> {
     let remote = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, n)), PORT);
-    receive_from(endpoint, now, SocketId(u32::from(n)), remote, datagram, device)
+    receive_from(node, now, SocketId(u32::from(n)), remote, datagram, device)
 }
 
 /// Hands in a datagram from anywhere.
 pub fn receive_from(
-    endpoint: &mut Tunnels<Packet>,
+    node: &mut Node<Packet>,
     now: Instant,
     socket: SocketId,
     remote: SocketAddr,
     datagram: &[u8],
     device: &mut Device,
 ) -> Result<(), DatagramDrop> {
-    let mut bytes = datagram.to_vec();
-    let copy = datagram.to_vec();
-    let make = |range: Range<usize>| -> Packet { copy[range].to_vec().leak() };
-    endpoint.handle_datagram(now, socket, remote, ecn::Ecn::NotEct, &mut bytes, make, device)
+    receive_marked(node, (now, socket, remote), ecn::Ecn::NotEct, datagram, device)
+}
+
+/// Hands in a datagram with these bits in its outer header.
+pub fn receive_marked(
+    node: &mut Node<Packet>,
+    (now, socket, remote): (Instant, SocketId, SocketAddr),
+    ecn: ecn::Ecn,
+    datagram: &[u8],
+    device: &mut Device,
+) -> Result<(), DatagramDrop> {
+    let mut arriving = Arriving { datagram: datagram.to_vec(), device };
+    node.handle_datagram(now, socket, remote, ecn, &[], &mut arriving)
 }
 
 /// The sum of all counters in which a packet from the network can end.
-pub fn received_total<P: Copy>(endpoint: &Tunnels<P>) -> u64 {
-    let connections = endpoint
+pub fn received_total<P: Copy>(node: &Node<P>) -> u64 {
+    let connections = node
+        .tunnels()
         .connections()
         .map(|(_, connection)| connection.accepted().total() + connection.datagram_drops().total());
-    endpoint.datagram_drops().total() + connections.sum::<u64>()
+    node.tunnels().datagram_drops().total() + connections.sum::<u64>()
 }
 
 /// The sum of all counters in which a packet from a device can end.
-pub fn sent_total<P: Copy>(endpoint: &Tunnels<P>) -> u64 {
-    let connections = endpoint
+pub fn sent_total<P: Copy>(node: &Node<P>) -> u64 {
+    let connections = node
+        .tunnels()
         .connections()
         .map(|(_, connection)| connection.sent().packets + connection.inner_drops().total());
-    endpoint.inner_drops().total() + connections.sum::<u64>()
+    node.tunnels().inner_drops().total() + connections.sum::<u64>()
 }
 
 /// GRE header with a sequence number.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::{ConnectionConfig, ConnectionId, DatagramDrop, InnerDrop, Tunnels, reorder};
+use mpt_core::{ConnectionConfig, ConnectionId, DatagramDrop, InnerDrop, Node};
 
 use crate::common::*;
 
@@ -11,59 +11,60 @@ fn inner(number: u8) -> Vec<u8> {
 }
 
 /// Number 1 is missing, 2 and 3 wait.
-fn waiting(device: &mut Device) -> Tunnels<Packet> {
-    let mut endpoint = endpoint(connection(vec![path(1), path(2)]));
+fn waiting(device: &mut Device) -> Node<Packet> {
+    let mut node = node(connection(vec![path(1), path(2)]));
     for number in [0, 3, 2] {
         let datagram = gre(u32::from(number), &inner(number));
-        receive(&mut endpoint, origin(), 1, &datagram, device).unwrap();
+        receive(&mut node, origin(), 1, &datagram, device).unwrap();
     }
     assert_eq!(device.delivered, [inner(0)]);
-    endpoint
+    node
 }
 
 #[test]
 fn when_it_is_removed() {
     let mut device = Device::default();
-    let mut endpoint = waiting(&mut device);
-    endpoint.remove_connection(origin(), ConnectionId(0), &mut device);
+    let mut node = waiting(&mut device);
+    node.remove_connection(origin(), ConnectionId(0), &mut device);
     assert_eq!(device.delivered, [inner(0), inner(2), inner(3)]);
     assert_eq!(device.discarded, 0);
-    assert_eq!(endpoint.next_timeout(), None);
-    assert_eq!((endpoint.connections().count(), endpoint.paths().count()), (0, 0));
+    assert_eq!(node.next_timeout(), None);
+    assert_eq!((node.tunnels().connections().count(), node.tunnels().paths().count()), (0, 0));
 
     let packet = udp("10.0.0.1", "10.1.0.1", 1, 2, &[]);
-    assert_eq!(send(&mut endpoint, &packet), Err(InnerDrop::NoConnection));
-    let result = receive(&mut endpoint, origin(), 1, &gre(4, &inner(4)), &mut device);
+    assert_eq!(send(&mut node, &packet), Err(InnerDrop::NoConnection));
+    let result = receive(&mut node, origin(), 1, &gre(4, &inner(4)), &mut device);
     assert_eq!(result, Err(DatagramDrop::UnknownSender));
-    endpoint.add_connection(origin(), connection(vec![path(1)])).unwrap();
+    node.add_connection(origin(), connection(vec![path(1)])).unwrap();
 }
 
 #[test]
 fn when_numbers_are_switched_off() {
     let mut device = Device::default();
-    let mut endpoint = waiting(&mut device);
+    let mut node = waiting(&mut device);
     let without = ConnectionConfig { sequence: false, ..connection(vec![path(1), path(2)]) };
-    endpoint.reconfigure(origin(), vec![without], &mut device).unwrap();
+    node.reconfigure(origin(), vec![without], &mut device).unwrap();
     assert_eq!(device.delivered, [inner(0), inner(2), inner(3)]);
 }
 
 #[test]
 fn when_the_path_it_came_over_is_removed() {
     let mut device = Device::default();
-    let mut endpoint = waiting(&mut device);
-    let (id, _) = endpoint.paths().next().unwrap();
-    endpoint.remove_path(origin(), id);
-    receive(&mut endpoint, origin(), 2, &gre(1, &inner(1)), &mut device).unwrap();
+    let mut node = waiting(&mut device);
+    let (id, _) = node.tunnels().paths().next().unwrap();
+    node.remove_path(origin(), id);
+    receive(&mut node, origin(), 2, &gre(1, &inner(1)), &mut device).unwrap();
     assert_eq!(device.delivered, [inner(0), inner(1), inner(2), inner(3)]);
 }
 
 #[test]
 fn when_the_window_shrinks() {
     let mut device = Device::default();
-    let mut endpoint = waiting(&mut device);
-    let config = reorder::Config { window: Some(1), ..connection(vec![path(1)]).reorder };
-    endpoint.set_reorder(origin(), ConnectionId(0), config, &mut device);
+    let mut node = waiting(&mut device);
+    let mut config = connection(vec![path(1), path(2)]);
+    config.reorder.window = Some(1);
+    node.reconfigure(origin(), vec![config], &mut device).unwrap();
     let later = origin() + Duration::from_secs(1);
-    endpoint.handle_timeout(later, &mut device);
+    node.handle_timeout(later, &mut device);
     assert_eq!(device.delivered, [inner(0), inner(2), inner(3)]);
 }

@@ -1,16 +1,16 @@
 //! A configuration that cannot work is refused before it does harm.
 
 use mpt_core::{
-    ConfigError, ConnectionConfig, Mapping, PathConfig, PortRange, Selector, Tunnels, check,
+    ConfigError, ConnectionConfig, Mapping, Node, PathConfig, PortRange, Selector, check,
 };
 
 use crate::common::*;
 
 fn error(config: ConnectionConfig) -> ConfigError {
-    let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
-    let error = endpoint.add_connection(origin(), config.clone()).unwrap_err();
+    let mut node: Node<Packet> = Node::new([0; 32]);
+    let error = node.add_connection(origin(), config.clone()).unwrap_err();
     assert_eq!(check(&[config]).unwrap_err(), error);
-    assert_eq!(endpoint.connections().count(), 0);
+    assert_eq!(node.tunnels().connections().count(), 0);
     error
 }
 
@@ -23,13 +23,10 @@ fn weights_of_zero() {
             "connection \"main\", path \"path1\": a weight must be from 1 to 65535"
         );
     }
-    let mut endpoint = endpoint(connection(vec![path(1)]));
-    let (id, _) = endpoint.paths().next().unwrap();
-    assert!(matches!(
-        endpoint.set_weights(origin(), id, 0, 1),
-        Err(ConfigError::ZeroWeight { .. })
-    ));
-    assert_eq!(send_many(&mut endpoint, 1), [1]);
+    let mut node = node(connection(vec![path(1)]));
+    let (id, _) = node.tunnels().paths().next().unwrap();
+    assert!(matches!(node.set_weights(origin(), id, 0, 1), Err(ConfigError::ZeroWeight { .. })));
+    assert_eq!(send_many(&mut node, 1), [1]);
 }
 
 #[test]
@@ -37,10 +34,10 @@ fn names_used_twice() {
     let twice = ConfigError::DuplicatePath { connection: "main".into(), name: "path1".into() };
     assert_eq!(error(connection(vec![path(1), path(1)])), twice);
 
-    let mut endpoint = endpoint(connection(vec![path(1)]));
+    let mut node = node(connection(vec![path(1)]));
     let other = ConnectionConfig { selectors: vec![], ..connection(vec![path(2)]) };
     let twice = ConfigError::DuplicateConnection { name: "main".into() };
-    assert_eq!(endpoint.add_connection(origin(), other.clone()), Err(twice.clone()));
+    assert_eq!(node.add_connection(origin(), other.clone()), Err(twice.clone()));
     assert_eq!(check(&[connection(vec![path(1)]), other]), Err(twice));
 }
 

@@ -2,9 +2,18 @@
 
 use std::time::Duration;
 
-use mpt_core::{ConnectionId, DownReason, DownReasons, Nowhere, Transition};
+use mpt_core::node::PathEvent;
+use mpt_core::{ConnectionId, DownReason, DownReasons, Node, Nowhere, Transition};
 
 use crate::common::*;
+
+/// The next change of a state that is told.
+fn told(node: &mut Node<Packet>) -> Option<Transition> {
+    match node.poll_path_event()? {
+        PathEvent::State(transition) => Some(transition),
+        event => panic!("{event:?}"),
+    }
+}
 
 const UP: DownReasons = DownReasons::NONE;
 
@@ -14,55 +23,54 @@ fn down(reason: DownReason) -> DownReasons {
 
 #[test]
 fn a_new_path_has_no_former_state() {
-    let mut endpoint = endpoint(connection(vec![path(1)]));
-    let (path, _) = endpoint.paths().next().unwrap();
-    let told = endpoint.take_transition();
-    assert_eq!(told, Some(Transition { path, from: None, to: UP, lasted: Duration::ZERO }));
-    assert_eq!(endpoint.take_transition(), None);
+    let mut node = node(connection(vec![path(1)]));
+    let (path, _) = node.tunnels().paths().next().unwrap();
+    let event = told(&mut node);
+    assert_eq!(event, Some(Transition { path, from: None, to: UP, lasted: Duration::ZERO }));
+    assert_eq!(told(&mut node), None);
 }
 
 #[test]
 fn each_state_with_the_time_that_the_one_before_lasted() {
-    let mut endpoint = endpoint(connection(vec![path(1)]));
-    let (path, _) = endpoint.paths().next().unwrap();
-    endpoint.take_transition();
+    let mut node = node(connection(vec![path(1)]));
+    let (path, _) = node.tunnels().paths().next().unwrap();
+    told(&mut node);
     let start = origin();
     let at = |s| start + Duration::from_secs(s);
-    endpoint.set_path_down(at(5), path, DownReason::Dead);
+    node.set_path_state(at(5), path, DownReason::Dead, true);
     // Asked late: what counts is when it happened.
-    endpoint.set_path_silent(at(6), path, true);
-    let told = endpoint.take_transition().unwrap();
-    assert_eq!((told.path, told.from, told.to), (path, Some(UP), down(DownReason::Dead)));
+    let event = told(&mut node).unwrap();
+    assert_eq!((event.path, event.from, event.to), (path, Some(UP), down(DownReason::Dead)));
 
-    endpoint.set_path_down(at(7), path, DownReason::Dead);
-    assert_eq!(endpoint.take_transition(), None, "it was dead before");
-    endpoint.set_path_up(at(8), path, DownReason::Dead);
-    endpoint.set_path_down(at(9), path, DownReason::Dead);
-    assert_eq!(endpoint.take_transition(), None, "it is as it was told last");
+    node.set_path_state(at(7), path, DownReason::Dead, true);
+    assert_eq!(told(&mut node), None, "it was dead before");
+    node.set_path_state(at(8), path, DownReason::Dead, false);
+    node.set_path_state(at(9), path, DownReason::Dead, true);
+    assert_eq!(told(&mut node), None, "it is as it was told last");
 
-    endpoint.set_path_up(at(25), path, DownReason::Dead);
+    node.set_path_state(at(25), path, DownReason::Dead, false);
     let (from, to) = (Some(down(DownReason::Dead)), UP);
-    let told = endpoint.take_transition();
-    assert_eq!(told, Some(Transition { path, from, to, lasted: Duration::from_secs(20) }));
+    let event = told(&mut node);
+    assert_eq!(event, Some(Transition { path, from, to, lasted: Duration::from_secs(20) }));
 }
 
 #[test]
 fn what_a_reload_changes_is_told_and_what_is_gone_is_not() {
-    let mut endpoint = endpoint(connection(paths(&[1, 1])));
-    while endpoint.take_transition().is_some() {}
+    let mut node = node(connection(paths(&[1, 1])));
+    while told(&mut node).is_some() {}
     let mut config = connection(paths(&[1, 1]));
     config.paths[0].up = false;
-    endpoint.reconfigure(origin(), vec![config.clone()], &mut Nowhere).unwrap();
-    let first = endpoint.find_path(ConnectionId(0), &config.paths[0].name).unwrap();
-    let told = endpoint.take_transition().unwrap();
-    assert_eq!((told.path, told.to), (first, down(DownReason::Administrative)));
-    assert_eq!(endpoint.take_transition(), None);
+    node.reconfigure(origin(), vec![config.clone()], &mut Nowhere).unwrap();
+    let first = node.tunnels().find_path(ConnectionId(0), &config.paths[0].name).unwrap();
+    let event = told(&mut node).unwrap();
+    assert_eq!((event.path, event.to), (first, down(DownReason::Administrative)));
+    assert_eq!(told(&mut node), None);
 
-    endpoint.set_path_down(origin(), first, DownReason::Dead);
-    endpoint.remove_path(origin(), first);
-    assert_eq!(endpoint.take_transition(), None);
+    node.set_path_state(origin(), first, DownReason::Dead, true);
+    node.remove_path(origin(), first);
+    assert_eq!(told(&mut node), None);
     // Another path gets the number of the one that is gone, and begins anew.
-    endpoint.reconfigure(origin(), vec![config], &mut Nowhere).unwrap();
-    let told = endpoint.take_transition().unwrap();
-    assert_eq!((told.from, told.to), (None, down(DownReason::Administrative)));
+    node.reconfigure(origin(), vec![config], &mut Nowhere).unwrap();
+    let event = told(&mut node).unwrap();
+    assert_eq!((event.from, event.to), (None, down(DownReason::Administrative)));
 }

@@ -1,4 +1,4 @@
-//! Tunnels that are configured, changed and removed while they run; one file per behaviour.
+//! Node that are configured, changed and removed while they run; one file per behaviour.
 
 #[path = "../common/mod.rs"]
 mod common;

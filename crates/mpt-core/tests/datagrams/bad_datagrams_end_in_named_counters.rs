@@ -1,9 +1,8 @@
 //! Whatever comes from the network: a named counter, never a panic, never a silent drop.
 
 use std::net::SocketAddr;
-use std::ops::Range;
 
-use mpt_core::{ConnectionConfig, DatagramDrop, Direction, DownReason, SocketId, Tunnels};
+use mpt_core::{ConnectionConfig, DatagramDrop, Direction, DownReason, Node, SocketId};
 use mpt_wire::ecn::Ecn;
 
 use crate::common::*;
@@ -14,19 +13,20 @@ fn refused(datagram: &[u8], reason: DatagramDrop, counter: &str) {
 }
 
 fn refused_by(config: ConnectionConfig, datagram: &[u8], reason: DatagramDrop, counter: &str) {
-    let mut endpoint = endpoint(config);
+    let mut node = node(config);
     let mut device = Device::default();
-    let result = receive(&mut endpoint, origin(), 1, datagram, &mut device);
+    let result = receive(&mut node, origin(), 1, datagram, &mut device);
     assert_eq!(result, Err(reason));
-    assert_eq!(count(&endpoint, counter), 1, "{counter}");
-    assert_eq!(received_total(&endpoint), 1);
+    assert_eq!(count(&node, counter), 1, "{counter}");
+    assert_eq!(received_total(&node), 1);
     assert!(device.delivered.is_empty());
 }
 
-/// A drop counter, over the endpoint and its connections.
-fn count(endpoint: &Tunnels<Packet>, counter: &str) -> u64 {
-    let connections = endpoint.connections().map(|(_, connection)| connection.datagram_drops());
-    let all = connections.chain([endpoint.datagram_drops()]);
+/// A drop counter, over the node and its connections.
+fn count(node: &Node<Packet>, counter: &str) -> u64 {
+    let connections =
+        node.tunnels().connections().map(|(_, connection)| connection.datagram_drops());
+    let all = connections.chain([node.tunnels().datagram_drops()]);
     all.flat_map(|drops| drops.iter()).filter(|(name, _)| *name == counter).map(|it| it.1).sum()
 }
 
@@ -115,71 +115,57 @@ fn a_connection_that_only_sends() {
 
 #[test]
 fn congestion_marked_on_a_packet_that_cannot_carry_it() {
-    let mut endpoint = endpoint(connection(vec![path(1)]));
+    let mut node = node(connection(vec![path(1)]));
     let remote = SocketAddr::new(ip("192.0.2.1"), PORT);
     let mut device = Device::default();
     for (tos, expected) in [(0, Err(DatagramDrop::Ecn)), (0b10, Ok(())), (0b01, Ok(()))] {
         let mut inner = inner();
         inner[1] = tos;
         fill_ipv4_checksum(&mut inner);
-        let mut datagram = gre_plain(&inner);
-        let mut seen = None;
-        let keep = |range: Range<usize>| {
-            seen = Some(range);
-            &[][..]
-        };
-        let (now, socket) = (origin(), SocketId(1));
-        let result = endpoint.handle_datagram(
-            now,
-            socket,
-            remote,
-            Ecn::Ce,
-            &mut datagram,
-            keep,
-            &mut device,
-        );
+        let from = (origin(), SocketId(1), remote);
+        let result = receive_marked(&mut node, from, Ecn::Ce, &gre_plain(&inner), &mut device);
         assert_eq!(result, expected);
         if expected.is_ok() {
-            let inner = &datagram[seen.unwrap()];
+            let inner = device.delivered.pop().unwrap();
             assert_eq!(inner[1], 0b11, "marked on the inner packet");
             let mut filled = inner.to_vec();
             fill_ipv4_checksum(&mut filled);
             assert_eq!(filled, inner, "with a right header checksum");
         }
     }
-    assert_eq!(count(&endpoint, "ecn"), 1);
+    assert_eq!(count(&node, "ecn"), 1);
 }
 
 #[test]
 fn the_largest_datagram_is_an_ordinary_one() {
-    let mut endpoint = endpoint(connection(vec![path(1)]));
+    let mut node = node(connection(vec![path(1)]));
     let mut device = Device::default();
     let inner = udp("10.1.0.1", "10.0.0.1", 1, 2, &vec![0; 65_507 - 8 - 28]);
     let datagram = gre(0, &inner);
     assert_eq!(datagram.len(), 65_507);
-    receive(&mut endpoint, origin(), 1, &datagram, &mut device).unwrap();
+    receive(&mut node, origin(), 1, &datagram, &mut device).unwrap();
     assert_eq!(device.delivered, [inner]);
 }
 
 #[test]
 fn what_follows_the_inner_packet_is_cut_off() {
-    let mut endpoint = endpoint(connection(vec![path(1)]));
+    let mut node = node(connection(vec![path(1)]));
     let mut device = Device::default();
     let mut datagram = gre(0, &inner());
     datagram.extend([0xff; 9]);
-    receive(&mut endpoint, origin(), 1, &datagram, &mut device).unwrap();
+    receive(&mut node, origin(), 1, &datagram, &mut device).unwrap();
     assert_eq!(device.delivered, [inner()]);
 }
 
 #[test]
 fn packets_for_a_path_that_is_down_are_accepted_and_counted() {
-    let mut endpoint = endpoint(connection(vec![path(1), path(2)]));
+    let mut node = node(connection(vec![path(1), path(2)]));
     let mut device = Device::default();
-    let (id, _) = endpoint.paths().next().unwrap();
-    endpoint.set_path_down(origin(), id, DownReason::Administrative);
-    receive(&mut endpoint, origin(), 1, &gre(0, &inner()), &mut device).unwrap();
-    let (_, connection) = endpoint.connections().next().unwrap();
+    let (id, _) = node.tunnels().paths().next().unwrap();
+    node.set_path_state(origin(), id, DownReason::Administrative, true);
+    receive(&mut node, origin(), 1, &gre(0, &inner()), &mut device).unwrap();
+    let (_, connection) = node.tunnels().connections().next().unwrap();
     assert_eq!(connection.remarks().path_down, 1);
     assert_eq!(device.delivered.len(), 1);
-    assert_eq!(received_total(&endpoint), 1);
+    assert_eq!(received_total(&node), 1);
 }

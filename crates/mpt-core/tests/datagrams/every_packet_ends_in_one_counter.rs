@@ -4,14 +4,16 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use mpt_core::{ConnectionConfig, Direction, DownReason, Mapping, Selector, SocketId, Tunnels};
+use mpt_core::{
+    ConnectionConfig, Direction, DownReason, InnerPacket, Mapping, Node, Selector, SocketId,
+};
 use proptest::prelude::*;
 
 use crate::common::*;
 
 /// Connections of all kinds.
-fn endpoint_of_all_kinds() -> Tunnels<Packet> {
-    let mut endpoint = Tunnels::new(3);
+fn node_of_all_kinds() -> Node<Packet> {
+    let mut node = Node::new([3; 32]);
     let everything = |net: &str| vec![Selector::to(net.parse().unwrap())];
     let all = vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
     let configs = [
@@ -54,11 +56,11 @@ fn endpoint_of_all_kinds() -> Tunnels<Packet> {
         },
     ];
     for config in configs {
-        endpoint.add_connection(origin(), config).unwrap();
+        node.add_connection(origin(), config).unwrap();
     }
-    let (last, _) = endpoint.paths().last().unwrap();
-    endpoint.set_path_down(origin(), last, DownReason::Interface);
-    endpoint
+    let (last, _) = node.tunnels().paths().last().unwrap();
+    node.set_path_state(origin(), last, DownReason::Interface, true);
+    node
 }
 
 /// Packets that get far, in both directions.
@@ -121,15 +123,18 @@ proptest! {
     fn from_a_device(
         packets in prop::collection::vec((anything(base()), 0_u16..5, 0_usize..3000), 1..40)
     ) {
-        let mut endpoint = endpoint_of_all_kinds();
+        let mut node = node_of_all_kinds();
         for (mut packet, segments, largest) in packets {
-            let before = sent_total(&endpoint);
+            let before = sent_total(&node);
             let size = largest.max(packet.len());
-            let sent = endpoint.handle_inner(DEVICE, &mut packet, Complete, segments, size);
+            // What is no IP packet does not reach the node.
+            let Ok(whole) = InnerPacket::whole(&mut packet) else { continue };
+            let offered = InnerPacket { segments, largest: size, ..whole };
+            let sent = node.handle_inner(origin(), DEVICE, offered);
             if let Ok(outgoing) = sent {
                 prop_assert!(outgoing.transmits.len() >= usize::from(segments));
             }
-            let counted = sent_total(&endpoint) - before;
+            let counted = sent_total(&node) - before;
             prop_assert_eq!(counted, u64::from(segments.max(1)));
         }
     }
@@ -138,31 +143,31 @@ proptest! {
     fn from_the_network(
         datagrams in prop::collection::vec((anything(datagram()), 1_u8..8, 1_u32..8, 0_u64..50), 1..80)
     ) {
-        let mut endpoint = endpoint_of_all_kinds();
+        let mut node = node_of_all_kinds();
         let mut device = Device::default();
         let mut now = origin();
         let mut accepted = 0;
         for (datagram, n, socket, milliseconds) in datagrams {
             now += Duration::from_millis(milliseconds);
-            while endpoint.next_timeout().is_some_and(|time| time <= now) {
-                endpoint.handle_timeout(now, &mut device);
+            while node.next_timeout().is_some_and(|time| time <= now) {
+                node.handle_timeout(now, &mut device);
             }
             // Mostly the right socket.
             let socket = SocketId(if socket < 3 { socket } else { u32::from(n) });
             let remote = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, n)), PORT);
-            let before = received_total(&endpoint);
+            let before = received_total(&node);
             let result =
-                receive_from(&mut endpoint, now, socket, remote, &datagram, &mut device);
+                receive_from(&mut node, now, socket, remote, &datagram, &mut device);
             accepted += u64::from(result.is_ok());
-            prop_assert_eq!(received_total(&endpoint) - before, 1);
+            prop_assert_eq!(received_total(&node) - before, 1);
         }
         // Nothing waits for ever, and each that went through a reorder buffer is in one of its
         // counters.
-        while let Some(time) = endpoint.next_timeout() {
-            endpoint.handle_timeout(time, &mut device);
+        while let Some(time) = node.next_timeout() {
+            node.handle_timeout(time, &mut device);
         }
         let sum = |part: fn(&mpt_core::Connection<Packet>) -> u64| -> u64 {
-            endpoint.connections().map(|(_, connection)| part(connection)).sum()
+            node.tunnels().connections().map(|(_, connection)| part(connection)).sum()
         };
         prop_assert_eq!(sum(|connection| connection.accepted().total()), accepted);
         let sequenced = sum(|connection| connection.accepted().sequenced);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mpt_core::{DatagramDrop, Tunnels};
+use mpt_core::{DatagramDrop, Node};
 
 use crate::common::*;
 
@@ -16,27 +16,27 @@ fn time_exceeded(router: &str, quoted: &[u8]) -> Vec<u8> {
     packet(router, "10.0.0.1", ICMP, &message)
 }
 
-fn arrive(inner: &[u8]) -> (Result<(), DatagramDrop>, Tunnels<Packet>) {
-    let mut endpoint = endpoint(connection(vec![path(1)]));
-    let result = receive(&mut endpoint, origin(), 1, &gre(0, inner), &mut Device::default());
-    (result, endpoint)
+fn arrive(inner: &[u8]) -> (Result<(), DatagramDrop>, Node<Packet>) {
+    let mut node = node(connection(vec![path(1)]));
+    let result = receive(&mut node, origin(), 1, &gre(0, inner), &mut Device::default());
+    (result, node)
 }
 
 #[test]
 fn about_a_packet_into_the_connection() {
     let ours = udp("10.0.0.1", "10.1.0.1", 33_000, 33_434, &[0; 8]);
-    let (result, endpoint) = arrive(&time_exceeded("172.16.0.1", &ours));
+    let (result, node) = arrive(&time_exceeded("172.16.0.1", &ours));
     assert_eq!(result, Ok(()));
-    let (_, connection) = endpoint.connections().next().unwrap();
+    let (_, connection) = node.tunnels().connections().next().unwrap();
     assert_eq!(connection.remarks().icmp_from_outside, 1);
 }
 
 #[test]
 fn not_about_others() {
     let other = udp("10.0.0.1", "8.8.8.8", 33_000, 33_434, &[0; 8]);
-    let (result, endpoint) = arrive(&time_exceeded("172.16.0.1", &other));
+    let (result, node) = arrive(&time_exceeded("172.16.0.1", &other));
     assert_eq!(result, Err(DatagramDrop::ForeignSource));
-    let (_, connection) = endpoint.connections().next().unwrap();
+    let (_, connection) = node.tunnels().connections().next().unwrap();
     assert_eq!(connection.remarks().icmp_from_outside, 0);
     assert_eq!(connection.datagram_drops().foreign_source, 1);
 }
@@ -61,14 +61,14 @@ fn in_ipv6_too() {
     let quoted = udp("fd00::1", "fd01::1", 33_000, 33_434, &[0; 8]);
     let mut message = vec![3, 0, 0, 0, 0, 0, 0, 0];
     message.extend(&quoted);
-    let mut endpoint = endpoint(connection_v6());
+    let mut node = node(connection_v6());
     let remote = "[2001:db8::2]:4754".parse().unwrap();
     for source in ["2001:db8:1::1", "fd01::9"] {
         let datagram = gre_plain(&packet(source, "fd00::1", 58, &message));
         let (socket, device) = (mpt_core::SocketId(1), &mut Device::default());
-        receive_from(&mut endpoint, origin(), socket, remote, &datagram, device).unwrap();
+        receive_from(&mut node, origin(), socket, remote, &datagram, device).unwrap();
     }
-    let (_, connection) = endpoint.connections().next().unwrap();
+    let (_, connection) = node.tunnels().connections().next().unwrap();
     assert_eq!(connection.remarks().icmp_from_outside, 1);
 }
 
@@ -86,10 +86,10 @@ fn icmp_v6(kind: u8, quoted: &[u8]) -> Vec<u8> {
 }
 
 fn arrive_v6(inner: &[u8]) -> Result<(), DatagramDrop> {
-    let mut endpoint = endpoint(connection_v6());
+    let mut node = node(connection_v6());
     let remote = "[2001:db8::2]:4754".parse().unwrap();
     let (socket, device) = (mpt_core::SocketId(1), &mut Device::default());
-    receive_from(&mut endpoint, origin(), socket, remote, &gre_plain(inner), device)
+    receive_from(&mut node, origin(), socket, remote, &gre_plain(inner), device)
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn no_error_is_longer_than_a_router_makes_it() {
 
 #[test]
 fn of_a_flood_as_many_arrive_as_a_traceroute_needs() {
-    let mut endpoint = endpoint(connection(vec![path(1)]));
+    let mut node = node(connection(vec![path(1)]));
     let ours = udp("10.0.0.1", "10.1.0.1", 33_000, 33_434, &[0; 8]);
     let error = gre_plain(&time_exceeded("172.16.0.1", &ours));
     let genuine = gre_plain(&udp("10.1.0.1", "10.0.0.1", 5000, 5001, &[0; 8]));
@@ -138,17 +138,17 @@ fn of_a_flood_as_many_arrive_as_a_traceroute_needs() {
     // 10,000 in each of ten seconds.
     for step in 0..100_000 {
         let now = start + Duration::from_micros(100) * step;
-        receive(&mut endpoint, now, 1, &error, &mut device).unwrap();
+        receive(&mut node, now, 1, &error, &mut device).unwrap();
     }
     let delivered = device.delivered.len();
     assert!((1000..=1101).contains(&delivered), "{delivered} errors reached the device");
-    let (_, connection) = endpoint.connections().next().unwrap();
+    let (_, connection) = node.tunnels().connections().next().unwrap();
     assert_eq!(connection.remarks().icmp_from_outside, delivered as u64);
     assert_eq!(connection.datagram_drops().icmp_limited, 100_000 - delivered as u64);
     // Other packets are not held back.
     let now = start + Duration::from_secs(10);
-    receive(&mut endpoint, now, 1, &genuine, &mut device).unwrap();
+    receive(&mut node, now, 1, &genuine, &mut device).unwrap();
     assert_eq!(device.delivered.len(), delivered + 1);
     // Each ends in one counter.
-    assert_eq!(received_total(&endpoint), 100_001);
+    assert_eq!(received_total(&node), 100_001);
 }

@@ -6,7 +6,7 @@ mod common;
 mod virtual_network;
 
 mod a_learnt_address_is_followed;
-mod a_loose_connection_leaves_to_the_caller_what_is_no_ip_packet;
+mod a_loose_connection_leaves_to_prototypes_what_is_no_ip_packet;
 mod bad_datagrams_end_in_named_counters;
 mod bad_inner_packets_end_in_named_counters;
 mod connections_on_one_tuple_are_kept_apart_by_their_keys;

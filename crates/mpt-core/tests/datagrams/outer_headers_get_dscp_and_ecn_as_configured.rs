@@ -15,7 +15,7 @@ fn on_every_combination() {
     ] {
         for v6 in [false, true] {
             let base = if v6 { connection_v6() } else { connection(vec![path(1)]) };
-            let mut endpoint = endpoint(ConnectionConfig { copy_dscp, ecn, ..base });
+            let mut node = node(ConnectionConfig { copy_dscp, ecn, ..base });
             let tos = 46_u8 << 2 | 0b10;
             let mut packet = if v6 {
                 let mut packet = udp("fd00::1", "fd01::1", 1, 2, &[]);
@@ -30,7 +30,8 @@ fn on_every_combination() {
             };
             let original = packet.clone();
             let length = packet.len();
-            let outgoing = endpoint.handle_inner(DEVICE, &mut packet, Complete, 1, length).unwrap();
+            let outgoing =
+                node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 1, length)).unwrap();
             assert_eq!(outgoing.outer_tos, expected);
             assert_eq!(packet, original, "the inner packet, its hop limit included, stays");
         }

@@ -27,7 +27,7 @@ fn and_the_packets_come_out_in_order() {
             let flows = &network.hosts[side].delivered;
             assert!([0, 1].iter().all(|version| flows.iter().any(|it| it.flow % 2 == *version)));
             // The MTU is that of the paths over IPv6, the smaller one.
-            let mtu = network.hosts[side].endpoint.inner_mtu(DeviceId(0));
+            let mtu = network.hosts[side].node.tunnels().inner_mtu(DeviceId(0));
             assert_eq!(mtu, 1500 - 40 - 8 - gre);
         }
     }

@@ -8,44 +8,44 @@ use crate::common::*;
 
 #[test]
 fn the_vector_goes_on_without_it() {
-    let mut endpoint = endpoint(connection(paths(&[12, 15, 10])));
-    let whole = send_many(&mut endpoint, 37);
-    let (id, _) = endpoint.paths().nth(1).unwrap();
+    let mut node = node(connection(paths(&[12, 15, 10])));
+    let whole = send_many(&mut node, 37);
+    let (id, _) = node.tunnels().paths().nth(1).unwrap();
 
-    endpoint.set_path_down(origin(), id, DownReason::Administrative);
+    node.set_path_state(origin(), id, DownReason::Administrative, true);
     let without: Vec<u8> = whole.into_iter().filter(|&path| path != 2).collect();
     for _ in 0..3 {
-        assert_eq!(send_many(&mut endpoint, 22), without);
+        assert_eq!(send_many(&mut node, 22), without);
     }
 }
 
 #[test]
 fn with_no_path_left_packets_are_counted() {
-    let mut endpoint = endpoint(connection(paths(&[3, 1])));
-    let ids: Vec<_> = endpoint.paths().map(|(id, _)| id).collect();
+    let mut node = node(connection(paths(&[3, 1])));
+    let ids: Vec<_> = node.tunnels().paths().map(|(id, _)| id).collect();
     for &id in &ids {
-        endpoint.set_path_down(origin(), id, DownReason::Interface);
+        node.set_path_state(origin(), id, DownReason::Interface, true);
     }
     let packet = udp("10.0.0.1", "10.1.0.1", 1, 2, &[]);
-    assert_eq!(send(&mut endpoint, &packet), Err(InnerDrop::NoPath));
-    let (_, connection) = endpoint.connections().next().unwrap();
+    assert_eq!(send(&mut node, &packet), Err(InnerDrop::NoPath));
+    let (_, connection) = node.tunnels().connections().next().unwrap();
     assert_eq!(connection.inner_drops().no_path, 1);
     assert_eq!(connection.next_sequence(), 0, "a packet that is not sent uses no number");
 
-    endpoint.set_path_up(origin(), ids[1], DownReason::Interface);
-    assert_eq!(send_many(&mut endpoint, 2), [2, 2]);
+    node.set_path_state(origin(), ids[1], DownReason::Interface, false);
+    assert_eq!(send_many(&mut node, 2), [2, 2]);
 }
 
 #[test]
 fn a_path_with_two_reasons_to_be_down_needs_both_gone() {
-    let mut endpoint = endpoint(connection(paths(&[1, 1])));
-    let (id, _) = endpoint.paths().next().unwrap();
-    endpoint.set_path_down(origin(), id, DownReason::Administrative);
-    endpoint.set_path_down(origin(), id, DownReason::Interface);
-    endpoint.set_path_up(origin(), id, DownReason::Administrative);
-    assert_eq!(send_many(&mut endpoint, 3), [2, 2, 2]);
-    endpoint.set_path_up(origin(), id, DownReason::Interface);
-    assert!(send_many(&mut endpoint, 2).contains(&1));
+    let mut node = node(connection(paths(&[1, 1])));
+    let (id, _) = node.tunnels().paths().next().unwrap();
+    node.set_path_state(origin(), id, DownReason::Administrative, true);
+    node.set_path_state(origin(), id, DownReason::Interface, true);
+    node.set_path_state(origin(), id, DownReason::Administrative, false);
+    assert_eq!(send_many(&mut node, 3), [2, 2, 2]);
+    node.set_path_state(origin(), id, DownReason::Interface, false);
+    assert!(send_many(&mut node, 2).contains(&1));
 }
 
 proptest! {

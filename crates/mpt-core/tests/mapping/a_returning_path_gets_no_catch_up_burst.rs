@@ -10,22 +10,22 @@ use crate::common::*;
 
 #[test]
 fn a_path_that_was_down_continues_in_the_vector() {
-    let mut endpoint = endpoint(connection(paths(&[10, 10])));
-    let (id, _) = endpoint.paths().next().unwrap();
-    assert_eq!(send_many(&mut endpoint, 4), [1, 2, 1, 2]);
-    endpoint.set_path_down(origin(), id, DownReason::Administrative);
-    assert_eq!(send_many(&mut endpoint, 1_003), [2; 1_003]);
-    endpoint.set_path_up(origin(), id, DownReason::Administrative);
-    assert_eq!(send_many(&mut endpoint, 4), [1, 2, 1, 2]);
+    let mut node = node(connection(paths(&[10, 10])));
+    let (id, _) = node.tunnels().paths().next().unwrap();
+    assert_eq!(send_many(&mut node, 4), [1, 2, 1, 2]);
+    node.set_path_state(origin(), id, DownReason::Administrative, true);
+    assert_eq!(send_many(&mut node, 1_003), [2; 1_003]);
+    node.set_path_state(origin(), id, DownReason::Administrative, false);
+    assert_eq!(send_many(&mut node, 4), [1, 2, 1, 2]);
 }
 
 #[test]
 fn a_new_path_gets_its_share_from_the_next_packet_on() {
-    let mut endpoint = endpoint(connection(paths(&[1, 1])));
-    let (id, _) = endpoint.connections().next().unwrap();
-    send_many(&mut endpoint, 777);
-    endpoint.add_path(origin(), id, path(3)).unwrap();
-    let shares = send_many(&mut endpoint, 30);
+    let mut node = node(connection(paths(&[1, 1])));
+    let (id, _) = node.tunnels().connections().next().unwrap();
+    send_many(&mut node, 777);
+    node.add_path(origin(), id, path(3)).unwrap();
+    let shares = send_many(&mut node, 30);
     for triple in shares.chunks(3).skip(1) {
         let mut sorted = triple.to_vec();
         sorted.sort_unstable();
@@ -35,13 +35,13 @@ fn a_new_path_gets_its_share_from_the_next_packet_on() {
 
 #[test]
 fn a_new_weight_holds_from_the_next_packet_on() {
-    let mut endpoint = endpoint(connection(paths(&[1, 1])));
-    let (id, _) = endpoint.paths().next().unwrap();
-    send_many(&mut endpoint, 500);
-    endpoint.set_weights(origin(), id, 3, 1).unwrap();
-    assert_eq!(send_many(&mut endpoint, 8), [1, 1, 1, 2, 1, 1, 1, 2]);
-    endpoint.set_weights(origin(), id, 1, 1).unwrap();
-    assert_eq!(send_many(&mut endpoint, 4), [1, 2, 1, 2]);
+    let mut node = node(connection(paths(&[1, 1])));
+    let (id, _) = node.tunnels().paths().next().unwrap();
+    send_many(&mut node, 500);
+    node.set_weights(origin(), id, 3, 1).unwrap();
+    assert_eq!(send_many(&mut node, 8), [1, 1, 1, 2, 1, 1, 1, 2]);
+    node.set_weights(origin(), id, 1, 1).unwrap();
+    assert_eq!(send_many(&mut node, 4), [1, 2, 1, 2]);
 }
 
 /// A change of the paths, after a number of packets.

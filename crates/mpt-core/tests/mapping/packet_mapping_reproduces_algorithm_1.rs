@@ -49,9 +49,9 @@ fn the_example_of_the_paper() {
         2, 1, 3, 2, 1, 2, 3, 1, 2, 3, 1, 2, 2, 3, 1, 2, 1, 3, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 3, 1,
         2, 3, 1, 2, 1, 2, 3,
     ];
-    let mut endpoint = endpoint(connection(paths(&[12, 15, 10])));
+    let mut node = node(connection(paths(&[12, 15, 10])));
     for _ in 0..5 {
-        assert_eq!(send_many(&mut endpoint, cycle.len()), cycle);
+        assert_eq!(send_many(&mut node, cycle.len()), cycle);
     }
 }
 

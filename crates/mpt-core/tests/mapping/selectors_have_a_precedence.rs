@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::{IpNet, Ipv4Net};
 use mpt_core::{
-    ConfigError, ConnectionConfig, ConnectionId, DeviceId, PathConfig, PortRange, Selector,
-    SelectorTable, SocketId, Tunnels,
+    ConfigError, ConnectionConfig, ConnectionId, DeviceId, Node, PathConfig, PortRange, Selector,
+    SelectorTable, SocketId,
 };
 use mpt_wire::ip::Summary;
 use proptest::prelude::*;
@@ -115,13 +115,14 @@ fn voice_and_bulk_between_the_same_hosts() {
     };
     let bulk = Selector::to(net("10.1.0.0/16"));
     let voice = Selector { protocol: Some(UDP), destination_ports: ports(10_000, 20_000), ..bulk };
-    let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
-    endpoint.add_connection(origin(), named("bulk", 1, bulk)).unwrap();
-    endpoint.add_connection(origin(), named("voice", 2, voice)).unwrap();
+    let mut node: Node<Packet> = Node::new([0; 32]);
+    node.add_connection(origin(), named("bulk", 1, bulk)).unwrap();
+    node.add_connection(origin(), named("voice", 2, voice)).unwrap();
     for (port, expected) in [(9_999, 0), (10_000, 1), (16_384, 1), (20_000, 1), (20_001, 0)] {
         let mut packet = udp("10.0.0.1", "10.1.0.1", 7, port, &[]);
         let length = packet.len();
-        let outgoing = endpoint.handle_inner(DEVICE, &mut packet, Complete, 1, length).unwrap();
+        let outgoing =
+            node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 1, length)).unwrap();
         assert_eq!(outgoing.connection, ConnectionId(expected), "port {port}");
     }
 }
@@ -136,9 +137,9 @@ fn equal_selectors_are_an_error_that_names_both() {
             selectors: vec![selector],
             ..connection(vec![path(n)])
         };
-        let mut endpoint: Tunnels<Packet> = Tunnels::new(0);
-        endpoint.add_connection(origin(), named("one", 1, first)).unwrap();
-        endpoint.add_connection(origin(), named("two", 2, second)).map(|_| ())
+        let mut node: Node<Packet> = Node::new([0; 32]);
+        node.add_connection(origin(), named("one", 1, first)).unwrap();
+        node.add_connection(origin(), named("two", 2, second)).map(|_| ())
     };
     let equal = Err(ConfigError::EqualSelectors { first: "one".into(), second: "two".into() });
     assert_eq!(add(base, base), equal);

@@ -21,7 +21,7 @@ fn assert_shares(weights: &[[u16; 2]]) {
             }
             let [sender, receiver] = [side, 1 - side].map(|side| {
                 let host = &network.hosts[side];
-                host.endpoint.path(host.paths[path]).expect("nobody removes it")
+                host.node.tunnels().path(host.paths[path]).expect("nobody removes it")
             });
             assert_eq!(sender.sent().packets, (ROUNDS * weight) as u64);
             assert_eq!(receiver.received(), sender.sent());

@@ -14,9 +14,9 @@ fn inner(number: u8) -> Vec<u8> {
 /// Delivers numbers 0 to 99, the odd ones 20 ms later over path 2, which is down for `reason`; gives
 /// how many were late.
 fn late_with_path_2_down(reason: DownReason) -> u64 {
-    let mut endpoint = endpoint(connection(vec![path(1), path(2)]));
-    let (id, _) = endpoint.paths().nth(1).unwrap();
-    endpoint.set_path_down(origin(), id, reason);
+    let mut node = node(connection(vec![path(1), path(2)]));
+    let (id, _) = node.tunnels().paths().nth(1).unwrap();
+    node.set_path_state(origin(), id, reason, true);
     let device = &mut Device::default();
     let start = origin();
     let mut arrivals: Vec<(u32, u8)> =
@@ -24,14 +24,14 @@ fn late_with_path_2_down(reason: DownReason) -> u64 {
     arrivals.sort_unstable();
     for (at, number) in arrivals {
         let now = start + Duration::from_millis(at.into());
-        while endpoint.next_timeout().is_some_and(|due| due <= now) {
-            endpoint.handle_timeout(now, device);
+        while node.next_timeout().is_some_and(|due| due <= now) {
+            node.handle_timeout(now, device);
         }
         let datagram = gre(u32::from(number), &inner(number));
-        receive(&mut endpoint, now, 1 + number % 2, &datagram, device).unwrap();
+        receive(&mut node, now, 1 + number % 2, &datagram, device).unwrap();
     }
     assert_eq!(device.delivered.len(), 100, "all are delivered, late or not");
-    let (_, connection) = endpoint.connections().next().unwrap();
+    let (_, connection) = node.tunnels().connections().next().unwrap();
     connection.reorder().unwrap().counters().late
 }
 

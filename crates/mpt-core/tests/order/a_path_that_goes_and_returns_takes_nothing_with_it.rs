@@ -25,11 +25,11 @@ fn network(seed: u64) -> Network {
 }
 
 fn set_down(network: &mut Network, reason: DownReason) {
-    network.change_path(PATH, |endpoint, now, path| endpoint.set_path_down(now, path, reason));
+    network.change_path(PATH, |node, now, path| node.set_path_state(now, path, reason, true));
 }
 
 fn set_up(network: &mut Network, reason: DownReason) {
-    network.change_path(PATH, |endpoint, now, path| endpoint.set_path_up(now, path, reason));
+    network.change_path(PATH, |node, now, path| node.set_path_state(now, path, reason, false));
 }
 
 fn set_loss(network: &mut Network, loss: Loss) {

@@ -64,9 +64,9 @@ fn while_a_path_goes_and_returns() {
             for side in SIDES {
                 phases[side].push(paths(&network.wire[side][first[side]..]));
             }
-            network.change_path(gone, |endpoint, now, path| match phase {
-                0 => endpoint.set_path_down(now, path, DownReason::Administrative),
-                _ => endpoint.set_path_up(now, path, DownReason::Administrative),
+            network.change_path(gone, |node, now, path| match phase {
+                0 => node.set_path_state(now, path, DownReason::Administrative, true),
+                _ => node.set_path_state(now, path, DownReason::Administrative, false),
             });
         }
         network.settle();

@@ -1,11 +1,14 @@
-//! One host: an endpoint, its device and its buffers.
+//! One host: an node, its device and its buffers.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use mpt_core::{Connection, ConnectionId, DeviceId, DeviceSink, PathId, SocketId, Tunnels};
+use mpt_core::{
+    Connection, ConnectionId, DeviceId, DeviceSink, InnerPacket, Node, PacketMemory, PathId,
+    SocketId,
+};
 use mpt_wire::checksum::Sum;
-use mpt_wire::tcp::mss::ChecksumState;
 use mpt_wire::{ecn, gre};
 
 use super::setup::Setup;
@@ -21,7 +24,7 @@ pub struct Delivered {
 
 /// One host.
 pub struct Host {
-    pub endpoint: Tunnels<usize>,
+    pub node: Node<usize>,
     pub connection: ConnectionId,
     /// By index in the set-up.
     pub paths: Vec<PathId>,
@@ -31,8 +34,6 @@ pub struct Host {
     pub forged: Vec<Instant>,
     /// The number of packets that its device has given to the tunnel.
     pub sent: u64,
-    /// The number that is added to its sequence numbers on the wire.
-    first_number: u32,
     side: Side,
     setup: Setup,
     buffers: Buffers,
@@ -40,18 +41,18 @@ pub struct Host {
 
 impl Host {
     pub(super) fn new(side: Side, now: Instant, setup: &Setup) -> Self {
-        let mut endpoint = Tunnels::new(setup.seed);
+        let mut node = Node::new(setup.seed_bytes());
         let connection =
-            endpoint.add_connection(now, setup.connection(side)).expect("the set-up is right");
-        let paths = endpoint.connection(connection).expect("just added").paths().collect();
+            node.add_connection(now, setup.connection(side)).expect("the set-up is right");
+        assert!(node.skip_numbers(connection, setup.first_number.into()));
+        let paths = node.tunnels().connection(connection).expect("just added").paths().collect();
         Self {
-            endpoint,
+            node,
             connection,
             paths,
             delivered: Vec::new(),
             forged: Vec::new(),
             sent: 0,
-            first_number: setup.first_number,
             side,
             setup: setup.clone(),
             buffers: Buffers::default(),
@@ -59,34 +60,37 @@ impl Host {
     }
 
     pub(super) fn restart(&mut self, now: Instant, setup: &Setup) {
-        let fresh = Self::new(self.side, now, setup);
+        let fresh = Self::new(self.side, now, &Setup { first_number: 0, ..setup.clone() });
         let delivered = std::mem::take(&mut self.delivered);
-        *self = Self { delivered, sent: self.sent, first_number: 0, ..fresh };
+        *self = Self { delivered, sent: self.sent, ..fresh };
     }
 
     /// The only connection.
     pub fn connection(&self) -> &Connection<usize> {
-        self.endpoint.connection(self.connection).expect("nobody removes it")
+        self.node.tunnels().connection(self.connection).expect("nobody removes it")
     }
 
     /// The next packet from the device: path, number and datagram of each copy.
-    pub(super) fn encapsulate(&mut self, setup: &Setup) -> Vec<(usize, Option<u32>, Datagram)> {
+    pub(super) fn encapsulate(
+        &mut self,
+        now: Instant,
+        setup: &Setup,
+    ) -> Vec<(usize, Option<u32>, Datagram)> {
         let flow = (self.sent % u64::from(setup.flows)) as u16;
         let mut inner = packet::build(setup, self.side, self.sent, flow);
         self.sent += 1;
-        let length = inner.len();
-        let outgoing = self
-            .endpoint
-            .handle_inner(DeviceId(0), &mut inner, ChecksumState::Complete, 1, length)
-            .expect("the tunnel takes it");
+        let packet = InnerPacket::whole(&mut inner).expect("it is an IP packet");
+        let outgoing =
+            self.node.handle_inner(now, DeviceId(0), packet).expect("the tunnel takes it");
         assert_eq!(outgoing.connection, self.connection);
         let transmits = outgoing.transmits.iter().map(|transmit| {
             assert_eq!(transmit.segment, 0);
             let path = self.paths.iter().position(|&path| path == transmit.path);
-            let number = transmit.sequence.wrapping_add(self.first_number);
-            let sequence = outgoing.gre.sequence.map(|_| number);
-            let gre = gre::Repr { sequence, ..outgoing.gre };
-            (path.expect("one of ours"), sequence, datagram(gre, &inner))
+            let mut datagram = vec![0; outgoing.header_len()];
+            datagram.extend_from_slice(&inner);
+            assert!(outgoing.frame(transmit, &mut datagram));
+            let (gre, _) = gre::Repr::parse(&datagram).expect("it has a header");
+            (path.expect("one of ours"), gre.sequence, datagram)
         });
         transmits.collect()
     }
@@ -96,40 +100,26 @@ impl Host {
         now: Instant,
         socket: SocketId,
         remote: SocketAddr,
-        mut bytes: Datagram,
+        datagram: Datagram,
     ) {
         let handle = self.buffers.packets.len();
-        let mut place = None;
-        self.endpoint
-            .handle_datagram(
-                now,
-                socket,
-                remote,
-                ecn::Ecn::NotEct,
-                &mut bytes,
-                |range| {
-                    place = Some(range);
-                    handle
-                },
-                &mut self.buffers,
-            )
+        self.buffers.arriving = Arriving { at: Some(now), datagram };
+        self.node
+            .handle_datagram(now, socket, remote, ecn::Ecn::NotEct, handle, &mut self.buffers)
             .expect("it is accepted");
-        bytes.truncate(place.as_ref().expect("it has a handle").end);
-        bytes.drain(..place.expect("it has a handle").start);
-        self.buffers.packets.push(Buffer { bytes, arrived: now, state: State::Given });
         self.deliver(now);
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        if self.endpoint.next_timeout().is_some_and(|next| next <= now) {
-            self.endpoint.handle_timeout(now, &mut self.buffers);
-            let next = self.endpoint.next_timeout();
+        if self.node.next_timeout().is_some_and(|next| next <= now) {
+            self.node.handle_timeout(now, &mut self.buffers);
+            let next = self.node.next_timeout();
             assert!(next.is_none_or(|next| next > now), "a timeout is left that was due");
             self.deliver(now);
         }
     }
 
-    /// Looks at what the endpoint has done with the buffers.
+    /// Looks at what the node has done with the buffers.
     fn deliver(&mut self, now: Instant) {
         for handle in self.buffers.kept.drain(..) {
             let buffer = &mut self.buffers.packets[handle];
@@ -169,11 +159,19 @@ pub(super) fn datagram(gre: gre::Repr, inner: &[u8]) -> Datagram {
 /// Received packets, by handle.
 #[derive(Default)]
 struct Buffers {
+    arriving: Arriving,
     packets: Vec<Buffer>,
     /// Handles, since the last look.
     kept: Vec<usize>,
     /// Handles, and whether they had been kept.
     delivered: Vec<(usize, bool)>,
+}
+
+/// The datagram that is being handled.
+#[derive(Default)]
+struct Arriving {
+    at: Option<Instant>,
+    datagram: Datagram,
 }
 
 struct Buffer {
@@ -202,5 +200,19 @@ impl DeviceSink<usize> for Buffers {
 
     fn discard(&mut self, packet: usize) {
         unreachable!("packet {packet} was discarded, though nothing is taken down");
+    }
+}
+
+impl PacketMemory<usize> for Buffers {
+    fn bytes_mut(&mut self, _: usize) -> &mut [u8] {
+        &mut self.arriving.datagram
+    }
+
+    fn accept(&mut self, datagram: usize, _: ConnectionId, inner: Range<usize>) -> usize {
+        assert_eq!(datagram, self.packets.len());
+        let arrived = self.arriving.at.expect("one is being handled");
+        let bytes = self.arriving.datagram[inner].to_vec();
+        self.packets.push(Buffer { bytes, arrived, state: State::Given });
+        datagram
     }
 }

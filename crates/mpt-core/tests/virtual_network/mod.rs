@@ -136,7 +136,7 @@ impl Network {
     pub fn send(&mut self, side: Side) {
         let host = &mut self.hosts[side];
         let id = host.sent;
-        for (path, number, datagram) in host.encapsulate(&self.setup) {
+        for (path, number, datagram) in host.encapsulate(self.now, &self.setup) {
             let outcome = self.transmit(side, path, datagram);
             self.wire[side].push(Transmission { at: self.now, id, path, number, outcome });
         }
@@ -153,15 +153,15 @@ impl Network {
         self.links[path][side].change(self.now, change);
     }
 
-    /// Changes a path at both ends, as by `set_path_up` and `set_path_down`.
+    /// Changes a path at both ends, as by `set_path_state`.
     pub fn change_path(
         &mut self,
         path: usize,
-        change: impl Fn(&mut mpt_core::Tunnels<usize>, Instant, PathId),
+        change: impl Fn(&mut mpt_core::Node<usize>, Instant, PathId),
     ) {
         for host in &mut self.hosts {
             let id = host.paths[path];
-            change(&mut host.endpoint, self.now, id);
+            change(&mut host.node, self.now, id);
         }
     }
 
@@ -231,7 +231,7 @@ impl Network {
 
     fn next_event(&self) -> Option<Instant> {
         let links = self.links.iter().flatten().filter_map(Link::next_timeout);
-        let hosts = self.hosts.iter().filter_map(|host| host.endpoint.next_timeout());
+        let hosts = self.hosts.iter().filter_map(|host| host.node.next_timeout());
         links.chain(hosts).min()
     }
 

@@ -100,6 +100,13 @@ impl PathSetup {
 }
 
 impl Setup {
+    /// The seed of the nodes.
+    pub fn seed_bytes(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&self.seed.to_be_bytes());
+        bytes
+    }
+
     /// The defaults of a connection, over these paths. The seed decides about GRE checksum and key, too: neither may make
     /// a difference to anything.
     pub fn new(seed: u64, paths: Vec<PathSetup>) -> Self {

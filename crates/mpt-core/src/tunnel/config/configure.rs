@@ -12,12 +12,12 @@ use crate::tunnel::lookup::{Conflict, Tables, check, label};
 use crate::tunnel::{DeviceSink, ToDevice, Tunnels};
 use crate::{
     ConfigError, ConnectionConfig, ConnectionId, DeviceId, Mapping, PathConfig, PathId, RateBounds,
-    Selector, SocketId, reorder,
+    SocketId,
 };
 
 impl<P: Copy> Tunnels<P> {
     /// Adds a connection, or says what is wrong with it and changes nothing.
-    pub fn add_connection(
+    pub(crate) fn add_connection(
         &mut self,
         now: Instant,
         config: ConnectionConfig,
@@ -36,7 +36,7 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Removes a connection; what waits in its reorder buffer is delivered.
-    pub fn remove_connection<S: DeviceSink<P>>(
+    pub(crate) fn remove_connection<S: DeviceSink<P>>(
         &mut self,
         now: Instant,
         id: ConnectionId,
@@ -53,7 +53,7 @@ impl<P: Copy> Tunnels<P> {
     /// Makes the connections what `configs`, the complete list, say: connections and paths are known
     /// by their names, those not listed are removed, what has not changed is not touched. On an
     /// error nothing is changed. Gives the ids in the order of the list.
-    pub fn reconfigure<S: DeviceSink<P>>(
+    pub(crate) fn reconfigure<S: DeviceSink<P>>(
         &mut self,
         now: Instant,
         configs: Vec<ConnectionConfig>,
@@ -87,7 +87,7 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Adds a path to a connection.
-    pub fn add_path(
+    pub(crate) fn add_path(
         &mut self,
         now: Instant,
         id: ConnectionId,
@@ -112,7 +112,7 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Removes a path. Packets that it has delivered into the reorder buffer stay there.
-    pub fn remove_path(&mut self, now: Instant, id: PathId) {
+    pub(crate) fn remove_path(&mut self, now: Instant, id: PathId) {
         let Some(path) = self.paths.remove(id) else { return };
         let left = self.paths.iter().map(|(_, path)| &*path.config);
         self.tables.remove_path(id, left);
@@ -123,7 +123,7 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Sets the weights of a path: its share of what we send, and of what the peer sends.
-    pub fn set_weights(
+    pub(crate) fn set_weights(
         &mut self,
         now: Instant,
         id: PathId,
@@ -142,7 +142,7 @@ impl<P: Copy> Tunnels<P> {
     /// # Errors
     ///
     /// The mapping of its connection learns no rates, and there is a bound. Then nothing is changed.
-    pub fn set_rates(
+    pub(crate) fn set_rates(
         &mut self,
         now: Instant,
         id: PathId,
@@ -159,12 +159,12 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Sets the tier of a path.
-    pub fn set_tier(&mut self, now: Instant, id: PathId, tier: u8) {
+    pub(crate) fn set_tier(&mut self, now: Instant, id: PathId, tier: u8) {
         self.change_path(now, id, |path| path.config.tier = tier);
     }
 
     /// Sets how sparingly a path is to be used.
-    pub fn set_economy(&mut self, now: Instant, id: PathId, economy: Economy) {
+    pub(crate) fn set_economy(&mut self, now: Instant, id: PathId, economy: Economy) {
         if self.paths.at(id).is_some_and(|path| path.economy != economy) {
             self.change_path(now, id, |path| path.economy = economy);
         }
@@ -178,18 +178,18 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Takes away a reason for a path to be down; it is up when none is left.
-    pub fn set_path_up(&mut self, now: Instant, id: PathId, reason: DownReason) {
+    pub(crate) fn set_path_up(&mut self, now: Instant, id: PathId, reason: DownReason) {
         self.change_path(now, id, |path| path.down = path.down.with(reason, false));
     }
 
     /// Takes a path out of use. Packets that still arrive on it are accepted.
-    pub fn set_path_down(&mut self, now: Instant, id: PathId, reason: DownReason) {
+    pub(crate) fn set_path_down(&mut self, now: Instant, id: PathId, reason: DownReason) {
         self.change_path(now, id, |path| path.down = path.down.with(reason, true));
     }
 
     /// Sets the MTU of a path's link in bytes of the outer IP packet, no lower than
     /// [`mtu::minimum`]. Gives the device and its new inner MTU if that has changed.
-    pub fn set_path_mtu(&mut self, id: PathId, mtu: u16) -> Option<(DeviceId, u16)> {
+    pub(crate) fn set_path_mtu(&mut self, id: PathId, mtu: u16) -> Option<(DeviceId, u16)> {
         self.change_path_mtu(id, |path| {
             path.config.mtu = mtu.max(mtu::minimum(path.config.outer()));
         })
@@ -198,7 +198,11 @@ impl<P: Copy> Tunnels<P> {
     /// Sets the largest outer packet that is known to pass on a path, in bytes; `None` where nothing
     /// is known. It counts where it is less than the MTU of the link, down to [`mtu::minimum`]. Gives
     /// the device and its new inner MTU if that has changed.
-    pub fn limit_path_mtu(&mut self, id: PathId, limit: Option<u16>) -> Option<(DeviceId, u16)> {
+    pub(crate) fn limit_path_mtu(
+        &mut self,
+        id: PathId,
+        limit: Option<u16>,
+    ) -> Option<(DeviceId, u16)> {
         let limit = limit.and_then(NonZeroU16::new);
         if self.paths.at(id)?.known_mtu == limit {
             return None;
@@ -222,7 +226,7 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Replaces the sockets on which the packets of a path may arrive, and its local address.
-    pub fn set_path_sockets(
+    pub(crate) fn set_path_sockets(
         &mut self,
         id: PathId,
         sockets: Vec<SocketId>,
@@ -233,7 +237,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// Sets the remote address of a path, its port being that of the packets in both directions, and a socket on which they arrive. An address that
     /// is learnt may change the IP version of the path's outer packets and so the inner MTU.
-    pub fn set_path_remote(
+    pub(crate) fn set_path_remote(
         &mut self,
         id: PathId,
         socket: SocketId,
@@ -255,7 +259,7 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Forgets the remote address of a path that learns it.
-    pub fn forget_path_remote(&mut self, id: PathId) -> Result<(), ConfigError> {
+    pub(crate) fn forget_path_remote(&mut self, id: PathId) -> Result<(), ConfigError> {
         self.replace_path(id, |path| {
             if path.remote.is_learnt() {
                 (path.remote, path.remote_source_port) = (path.remote.forgotten(), None);
@@ -264,7 +268,11 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Sets the GRE key of a connection, or that it has none.
-    pub fn set_key(&mut self, id: ConnectionId, key: Option<u32>) -> Result<(), ConfigError> {
+    pub(crate) fn set_key(
+        &mut self,
+        id: ConnectionId,
+        key: Option<u32>,
+    ) -> Result<(), ConfigError> {
         let connection = self.connection(id).ok_or(ConfigError::Gone)?;
         let before = connection.config.key;
         let mut whole = (*connection.config).clone();
@@ -301,52 +309,10 @@ impl<P: Copy> Tunnels<P> {
 
     /// Refuses everything that arrives on a connection, or accepts it again. A connection is barred when its peer is
     /// replaced by another one: what comes from its addresses may be from the one before, until the new one has a session.
-    pub fn set_barred(&mut self, id: ConnectionId, barred: bool) {
+    pub(crate) fn set_barred(&mut self, id: ConnectionId, barred: bool) {
         if let Some(connection) = self.connection_mut(id) {
             connection.barred = barred;
         }
-    }
-
-    /// Replaces how received packets are put in order. Packets that wait stay as far as the new
-    /// window allows.
-    pub fn set_reorder<S: DeviceSink<P>>(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        config: reorder::Config,
-        sink: &mut S,
-    ) {
-        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
-            return;
-        };
-        connection.config.reorder = config;
-        connection.refresh_reorder(now, &self.paths, sink);
-        self.set_timer(id);
-    }
-
-    /// Replaces the selectors of a connection.
-    pub fn set_selectors(
-        &mut self,
-        id: ConnectionId,
-        selectors: Vec<Selector>,
-    ) -> Result<(), ConfigError> {
-        let connection = self.connection(id).ok_or(ConfigError::Gone)?;
-        let device = connection.device();
-        let mut config = (*connection.config).clone();
-        let before = std::mem::replace(&mut config.selectors, selectors);
-        config.paths = self.path_configs(connection).cloned().collect();
-        config.check()?;
-        self.tables.selectors.remove(id);
-        if let Err(other) = self.tables.add_selectors(id, device, &config.selectors) {
-            self.tables.selectors.remove(id);
-            let restored = self.tables.add_selectors(id, device, &before);
-            debug_assert_eq!(restored, Ok(()), "they were there before");
-            return Err(self.explain(Conflict::Selectors(other), &config));
-        }
-        if let Some(connection) = self.connection_mut(id) {
-            connection.config.selectors = config.selectors;
-        }
-        Ok(())
     }
 
     /// The connection of this name.

@@ -7,7 +7,7 @@ use mpt_wire::{ecn, ip};
 
 use super::members::member;
 use super::sizes::SegmentSizes;
-use super::{Connection, Envelope, Inner, Tally};
+use super::{Connection, Envelope, Offer, Tally};
 use crate::adaptive::{
     Adaptive, Kept, Lack, Leaving, QueueState, RepairCounters, Resend, Tag, is_bulk,
 };
@@ -15,7 +15,7 @@ use crate::path::{Estimate, Path, Paths, mtu};
 use crate::queue::Waiting;
 use crate::seal::Sealer;
 use crate::tunnel::counters::Remarks;
-use crate::tunnel::{InnerDrop, Transmit};
+use crate::tunnel::{InnerDrop, InnerPacket, Transmit};
 use crate::{Mapping, PathId, RateBounds, Repair, StoreId};
 
 impl<P: Copy> Connection<P> {
@@ -23,28 +23,28 @@ impl<P: Copy> Connection<P> {
     /// no path has room.
     pub(super) fn encapsulate_adaptive(
         &mut self,
-        now: Instant,
-        inner: Inner<'_>,
+        offer: Offer<'_>,
         mtu: u16,
         flow_seed: u64,
         paths: &mut Paths,
         transmits: &mut Vec<Transmit>,
     ) -> Result<Envelope, InnerDrop> {
-        let Inner { summary, packet, checksum, segments, largest, queue_limit, .. } = inner;
+        let Offer { packet, now, queue_limit } = offer;
+        let InnerPacket { bytes: packet, summary, checksum, segments, largest } = packet;
         if self.scheduler.active_tier().is_none() {
             return Err(InnerDrop::NoPath);
         }
         let flow_hash = summary.flow_hash(flow_seed);
         let dscp = if self.copy_dscp { summary.tos } else { 0 };
         let outer_tos = ecn::encapsulate(summary.ecn(), self.ecn).with_tos(dscp);
-        let sizes = SegmentSizes::new(summary, packet, segments, largest);
-        if mss::clamp(packet, summary, mtu, checksum) {
+        let sizes = SegmentSizes::new(&summary, packet, segments, largest);
+        if mss::clamp(packet, &summary, mtu, checksum) {
             self.tally.remarks.mss_clamped += 1;
         }
         let protocol = summary.version.into();
         let gre = self.gre(protocol);
         let ipv6 = summary.version == ip::Version::V6;
-        let protected = self.protects(now, summary, segments);
+        let protected = self.protects(now, &summary, segments);
         let mut envelope = Envelope { gre, outer_tos, flow_hash, stored: None, protected };
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 

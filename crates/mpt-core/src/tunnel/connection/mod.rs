@@ -32,7 +32,9 @@ use crate::tunnel::connection::ipv6::Ipv6Paths;
 use crate::tunnel::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 use crate::tunnel::filter::Sources;
 use crate::tunnel::filter::foreign;
-use crate::tunnel::{AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, ToDevice, Transmit};
+use crate::tunnel::{
+    AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, InnerPacket, ToDevice, Transmit,
+};
 use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathId, StoreId, Times};
 
 /// A connection. `P` is the handle of a received packet.
@@ -101,15 +103,10 @@ pub(crate) struct Tally {
     corrected: FecCounters,
 }
 
-/// A packet or super-packet from a device; see [`crate::Tunnels::handle_inner`].
-pub(crate) struct Inner<'a> {
-    pub(crate) summary: &'a ip::Summary,
-    pub(crate) packet: &'a mut [u8],
-    pub(crate) checksum: ChecksumState,
-    pub(crate) segments: u16,
-    pub(crate) largest: usize,
-    /// `None`: nothing may wait.
-    pub(crate) now: Option<Instant>,
+/// A packet or super-packet that was offered to the connection.
+pub(crate) struct Offer<'a> {
+    pub(crate) packet: InnerPacket<'a>,
+    pub(crate) now: Instant,
     /// Bytes that may wait in the queue.
     pub(crate) queue_limit: usize,
 }
@@ -250,12 +247,12 @@ impl<P: Copy> Connection<P> {
     /// `transmits`.
     pub(crate) fn encapsulate(
         &mut self,
-        inner: Inner<'_>,
+        offer: Offer<'_>,
         flow_seed: u64,
         paths: &mut Paths,
         transmits: &mut Vec<Transmit>,
     ) -> Result<Envelope, InnerDrop> {
-        let Inner { summary, packet, checksum, segments, largest, now, queue_limit } = inner;
+        let InnerPacket { summary, segments, largest, .. } = offer.packet;
         if !self.direction.sends() {
             return Err(InnerDrop::Direction);
         }
@@ -273,13 +270,12 @@ impl<P: Copy> Connection<P> {
         if !can_number(self.protection, &self.tally.sealer, self.next_sequence, segments) {
             return Err(InnerDrop::NoKeys);
         }
-        if let Some(now) = now.filter(|_| scheduler.mapping() == Mapping::Adaptive) {
-            let inner =
-                Inner { summary, packet, checksum, segments, largest, now: Some(now), queue_limit };
-            return self.encapsulate_adaptive(now, inner, mtu, flow_seed, paths, transmits);
+        if scheduler.mapping() == Mapping::Adaptive {
+            return self.encapsulate_adaptive(offer, mtu, flow_seed, paths, transmits);
         }
+        let InnerPacket { bytes: packet, checksum, .. } = offer.packet;
         let flow_hash = if self.hash_flows { summary.flow_hash(flow_seed) } else { 0 };
-        let sizes = SegmentSizes::new(summary, packet, segments, largest);
+        let sizes = SegmentSizes::new(&summary, packet, segments, largest);
 
         for segment in 0..segments {
             let sequence = self.next_sequence;
@@ -308,7 +304,7 @@ impl<P: Copy> Connection<P> {
             }
             self.sent.add(1, bytes);
         }
-        if mss::clamp(packet, summary, mtu, checksum) {
+        if mss::clamp(packet, &summary, mtu, checksum) {
             self.tally.remarks.mss_clamped += 1;
         }
         let dscp = if self.copy_dscp { summary.tos } else { 0 };

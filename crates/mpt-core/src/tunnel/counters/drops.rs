@@ -9,8 +9,6 @@ use crate::PathId;
 /// [`InnerDrops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InnerDrop {
-    /// No complete IPv4 or IPv6 packet.
-    Malformed,
     /// Multicast, broadcast or link-local, and no connection of the device carries that.
     Multicast,
     /// One of our own outer packets.
@@ -35,7 +33,6 @@ pub enum InnerDrop {
 impl InnerDrops {
     pub(in crate::tunnel) fn add(&mut self, reason: InnerDrop, packets: u64) {
         let counter = match reason {
-            InnerDrop::Malformed => &mut self.malformed,
             InnerDrop::Multicast => &mut self.multicast,
             InnerDrop::RoutingLoop => &mut self.routing_loop,
             InnerDrop::NoConnection => &mut self.no_connection,

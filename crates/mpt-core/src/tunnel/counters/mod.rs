@@ -38,8 +38,6 @@ counters! {
     /// Packets from a TUN device that were not sent, by reason. A super-packet counts as its
     /// segments.
     pub struct InnerDrops {
-        /// No complete IPv4 or IPv6 packet.
-        malformed,
         /// Multicast, broadcast or link-local, and no connection of the device carries that.
         multicast,
         /// An outer packet of one of our own paths, routed back into the tunnel.

@@ -12,7 +12,7 @@ use crate::{DatagramDrop, PathConfig, PathId, SocketId};
 
 /// The receiving tuples of all paths, ready for look-up.
 #[derive(Clone, Debug, Default)]
-pub struct Assignments {
+pub(crate) struct Assignments {
     tuples: FxHashMap<Tuple, PathId>,
     /// The number of tuples that a sender is in, whatever their keys. It tells a wrong key from an
     /// unknown sender.
@@ -40,14 +40,9 @@ struct Sender {
 }
 
 impl Assignments {
-    /// An empty table.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds the tuples of a path, one for each of its sockets (none while its remote address is not
     /// known), or gives a path that is in the way.
-    pub fn insert(
+    pub(crate) fn insert(
         &mut self,
         path: PathId,
         key: Option<u32>,
@@ -69,7 +64,7 @@ impl Assignments {
     }
 
     /// Removes the tuples of a path.
-    pub fn remove(&mut self, path: PathId) {
+    pub(crate) fn remove(&mut self, path: PathId) {
         let gone: Vec<Tuple> = self
             .tuples
             .iter()
@@ -91,7 +86,7 @@ impl Assignments {
 
     /// The path of a datagram, or why there is none.
     #[inline]
-    pub fn lookup(
+    pub(crate) fn lookup(
         &mut self,
         socket: SocketId,
         remote: SocketAddr,

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use mpt_wire::ip::Summary;
 use rustc_hash::FxHashSet;
 
-pub use self::assign::Assignments;
+pub(crate) use self::assign::Assignments;
 pub use self::selector::{PortRange, Selector, SelectorTable};
 use crate::{ConfigError, ConnectionConfig, ConnectionId, DeviceId, PathConfig, PathId};
 

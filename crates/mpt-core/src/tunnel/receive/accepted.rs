@@ -6,7 +6,7 @@ use crate::{ConnectionId, reorder};
 
 /// A datagram that passed all checks: what [`Tunnels::receive`](crate::Tunnels::receive) needs of it.
 #[derive(Clone, Debug)]
-pub struct AcceptedDatagram {
+pub(crate) struct AcceptedDatagram {
     pub(crate) connection: ConnectionId,
     /// The slot of the path in its connection.
     pub(crate) slot: u16,
@@ -25,13 +25,13 @@ pub struct AcceptedDatagram {
 impl AcceptedDatagram {
     /// Returns the connection that the datagram came on.
     #[inline]
-    pub fn connection(&self) -> ConnectionId {
+    pub(crate) fn connection(&self) -> ConnectionId {
         self.connection
     }
 
     /// Returns where in the datagram the inner packet is.
     #[inline]
-    pub fn inner(&self) -> Range<usize> {
+    pub(crate) fn inner(&self) -> Range<usize> {
         self.inner.clone()
     }
 }

@@ -5,7 +5,6 @@ pub(super) mod sink;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
-use std::ops::Range;
 
 use mpt_wire::{ecn, gre};
 
@@ -25,7 +24,7 @@ impl<P: Copy> Tunnels<P> {
     /// A frame of the control protocol is an error, but not counted: what follows its GRE header is for [`crate::session::Sessions`]. Without
     /// sessions, [`Self::count_drop`] counts it. The same goes for [`DatagramDrop::NotIp`].
     #[inline]
-    pub fn accept(
+    pub(crate) fn accept(
         &mut self,
         socket: SocketId,
         remote: SocketAddr,
@@ -45,14 +44,14 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Counts a datagram that the caller drops.
-    pub fn count_drop(&mut self, reason: DatagramDrop) {
+    pub(crate) fn count_drop(&mut self, reason: DatagramDrop) {
         self.datagram_drops.add(reason);
     }
 
     /// Delivers the inner packet of an accepted datagram, or has the reorder buffer do so. `packet`
     /// is the caller's handle of it, and `at` the time, or [`Times`] where it is read after its arrival.
     #[inline]
-    pub fn receive<S: DeviceSink<P>>(
+    pub(crate) fn receive<S: DeviceSink<P>>(
         &mut self,
         at: impl Into<Times>,
         accepted: &AcceptedDatagram,
@@ -73,30 +72,6 @@ impl<P: Copy> Tunnels<P> {
         if let Some(time) = connection.reorder.as_ref().and_then(|reorder| reorder.next_timeout()) {
             self.timers.set_no_later(id.0, time);
         }
-    }
-
-    /// [`Self::accept`] and [`Self::receive`] in one, where the sink does not need the datagram's
-    /// bytes. `packet` makes the handle of the inner packet from its place in the datagram; it is
-    /// called when the packet is accepted. Frames of the control protocol are dropped and counted.
-    #[inline]
-    #[expect(clippy::too_many_arguments, reason = "a datagram is all of that")]
-    pub fn handle_datagram<S: DeviceSink<P>>(
-        &mut self,
-        at: impl Into<Times>,
-        socket: SocketId,
-        remote: SocketAddr,
-        outer_ecn: ecn::Ecn,
-        datagram: &mut [u8],
-        packet: impl FnOnce(Range<usize>) -> P,
-        sink: &mut S,
-    ) -> Result<(), DatagramDrop> {
-        let accepted = self.accept(socket, remote, outer_ecn, datagram).inspect_err(|&reason| {
-            if let DatagramDrop::Control | DatagramDrop::NotIp(_) = reason {
-                self.count_drop(reason);
-            }
-        })?;
-        self.receive(at, &accepted, packet(accepted.inner()), sink);
-        Ok(())
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! From the TUN devices to the network.
 
 mod departure;
+pub(super) mod packet;
 pub(super) mod transmit;
 pub(super) mod turns;
 
@@ -9,42 +10,14 @@ use std::time::Instant;
 
 use mpt_wire::checksum::Sum;
 use mpt_wire::ecn::Ecn;
-use mpt_wire::tcp::mss::ChecksumState;
-use mpt_wire::{gre, ip};
+use mpt_wire::gre;
 
-use super::{InnerDrop, Transmit, Tunnels};
+use super::{InnerDrop, InnerPacket, Transmit, Tunnels};
 use crate::fec::Encoder;
 use crate::seal::{Sealer, TAG_LEN};
-use crate::tunnel::connection::{Envelope, Inner, UNORDERED, index};
+use crate::tunnel::connection::{Envelope, Offer, UNORDERED, index};
 use crate::tunnel::filter::scope;
 use crate::{ConnectionId, DeviceId, Mapping, StoreId};
-
-/// A packet or super-packet from a device, classified.
-#[derive(Debug)]
-pub struct InnerPacket<'a> {
-    /// The packet. The MSS option of a SYN may be lowered in it; nothing else is changed.
-    pub bytes: &'a mut [u8],
-    /// Its headers.
-    pub summary: ip::Summary,
-    /// Says whether its TCP checksum has to follow a change.
-    pub checksum: ChecksumState,
-    /// The number of packets to make of it, at least one.
-    pub segments: u16,
-    /// Bytes of the largest of them, headers included.
-    pub largest: usize,
-}
-
-impl<'a> InnerPacket<'a> {
-    /// A packet that is sent as it is, with complete checksums.
-    ///
-    /// # Errors
-    ///
-    /// It is no complete IPv4 or IPv6 packet.
-    pub fn whole(bytes: &'a mut [u8]) -> Result<Self, ip::Malformed> {
-        let (summary, largest) = (ip::Summary::parse(bytes)?, bytes.len());
-        Ok(Self { bytes, summary, checksum: ChecksumState::Complete, segments: 1, largest })
-    }
-}
 
 /// The way to send a packet or super-packet.
 #[derive(Clone, Copy, Debug)]
@@ -197,41 +170,18 @@ pub(crate) struct Sent {
 }
 
 impl<P: Copy> Tunnels<P> {
-    /// One packet from a TUN device, or a super-packet that is to become `segments` packets, the
-    /// largest of `largest` bytes (headers included). Finds its connection, numbers its segments in
-    /// order and chooses a path for each.
-    ///
-    /// The MSS option of a SYN may be lowered; `checksum` says whether its TCP checksum has to
-    /// follow. Nothing else is changed; the hop limit was the business of the kernel's routing.
-    #[inline]
-    pub fn handle_inner(
-        &mut self,
-        device: DeviceId,
-        packet: &mut [u8],
-        checksum: ChecksumState,
-        segments: u16,
-        largest: usize,
-    ) -> Result<Outgoing<'_>, InnerDrop> {
-        let Ok(summary) = ip::Summary::parse(packet) else {
-            self.inner_drops.add(InnerDrop::Malformed, u64::from(segments.max(1)));
-            return Err(InnerDrop::Malformed);
-        };
-        let packet = InnerPacket { bytes: packet, summary, checksum, segments, largest };
-        let sent = self.send(None, device, packet)?;
-        Ok(self.outgoing(sent))
-    }
-
     /// Sends a packet that is classified already. The result is the argument of [`Self::outgoing`].
     #[inline]
     pub(crate) fn send(
         &mut self,
-        now: Option<Instant>,
+        now: Instant,
         device: DeviceId,
-        packet: InnerPacket<'_>,
+        mut packet: InnerPacket<'_>,
     ) -> Result<Sent, InnerDrop> {
         let segments = packet.segments.max(1);
+        packet.segments = segments;
         self.transmits.clear();
-        match self.encapsulate(now, device, packet, segments) {
+        match self.encapsulate(now, device, packet) {
             Ok((connection, envelope)) => Ok(Sent { connection, envelope }),
             Err((connection, reason)) => {
                 let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
@@ -280,18 +230,17 @@ impl<P: Copy> Tunnels<P> {
     #[inline]
     fn encapsulate(
         &mut self,
-        now: Option<Instant>,
+        now: Instant,
         device: DeviceId,
         packet: InnerPacket<'_>,
-        segments: u16,
     ) -> Result<(ConnectionId, Envelope), (Option<ConnectionId>, InnerDrop)> {
-        let InnerPacket { bytes, summary, checksum, largest, .. } = packet;
-        let id = if scope::stays_on_link(&summary) {
+        let summary = &packet.summary;
+        let id = if scope::stays_on_link(summary) {
             self.tables.multicast(device).ok_or((None, InnerDrop::Multicast))?
-        } else if self.tables.outers.contains(&summary) {
+        } else if self.tables.outers.contains(summary) {
             return Err((None, InnerDrop::RoutingLoop));
         } else {
-            let found = self.tables.selectors.lookup(device, &summary);
+            let found = self.tables.selectors.lookup(device, summary);
             found.ok_or((None, InnerDrop::NoConnection))?
         };
         let Some(connection) = &mut self.connections[index(id)] else {
@@ -301,18 +250,9 @@ impl<P: Copy> Tunnels<P> {
             connection.quiet = false;
             self.woken.push(id);
         }
-        let queue_limit = self.queue_limit;
-        let inner = Inner {
-            summary: &summary,
-            packet: bytes,
-            checksum,
-            segments,
-            largest,
-            now,
-            queue_limit,
-        };
+        let offer = Offer { packet, now, queue_limit: self.queue_limit };
         let envelope =
-            connection.encapsulate(inner, self.flow_seed, &mut self.paths, &mut self.transmits);
+            connection.encapsulate(offer, self.flow_seed, &mut self.paths, &mut self.transmits);
         if connection.scheduler.mapping() == Mapping::Adaptive {
             let waits = |it: &Envelope| it.stored.is_some() || it.protected;
             self.follow_queue(id, envelope.as_ref().is_ok_and(waits));

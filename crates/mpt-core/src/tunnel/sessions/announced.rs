@@ -11,13 +11,13 @@ use crate::{ConnectionId, PathId};
 impl<P: Copy> Tunnels<P> {
     /// Says whether anything arrives on a path. While it is silent, the reorder buffer does not wait
     /// for its packets; those that come all the same are accepted.
-    pub fn set_path_silent(&mut self, now: Instant, id: PathId, silent: bool) {
+    pub(crate) fn set_path_silent(&mut self, now: Instant, id: PathId, silent: bool) {
         self.change_path(now, id, |path| path.silent = silent);
     }
 
     /// Packets from this path come earlier than those of the longest path in use by `lead`: see
     /// [`EqualizedBuffer`](crate::reorder::EqualizedBuffer).
-    pub fn set_path_lead(&mut self, id: PathId, lead: Duration) {
+    pub(crate) fn set_path_lead(&mut self, id: PathId, lead: Duration) {
         let Some(path) = self.paths.at(id) else { return };
         let (slot, connection) = (usize::from(path.slot), path.connection);
         if let Some(connection) = self.connection_mut(connection) {
@@ -27,7 +27,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// By how much the delays of what came on this path differ, as far as is known before there is
     /// traffic: see [`ReorderBuffer::set_jitter`](crate::reorder::ReorderBuffer::set_jitter).
-    pub fn set_path_jitter(&mut self, id: PathId, jitter: Duration) {
+    pub(crate) fn set_path_jitter(&mut self, id: PathId, jitter: Duration) {
         let Some(path) = self.paths.at(id) else { return };
         let (slot, connection) = (usize::from(path.slot), path.connection);
         let connection = self.connection_mut(connection);
@@ -48,7 +48,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// The peer announces that from its sequence number `from` on it gives a path this weight in
     /// what it sends (0: none of its packets).
-    pub fn announce(
+    pub(crate) fn announce(
         &mut self,
         now: Instant,
         id: ConnectionId,
@@ -69,7 +69,7 @@ impl<P: Copy> Tunnels<P> {
     /// Starts the receive window at the number `first`, with which the next packets of the peer
     /// begin. Packets that wait in the reorder buffer are delivered. See
     /// [`ReorderBuffer::restart`](crate::reorder::ReorderBuffer::restart).
-    pub fn restart_receive<S: DeviceSink<P>>(
+    pub(crate) fn restart_receive<S: DeviceSink<P>>(
         &mut self,
         now: Instant,
         id: ConnectionId,
@@ -88,13 +88,13 @@ impl<P: Copy> Tunnels<P> {
     /// Gives the next path whose state is another than this last gave, whatever made the change: the
     /// administrator, the system, the session. A path that went there and back meanwhile is not
     /// given.
-    pub fn take_transition(&mut self) -> Option<Transition> {
+    pub(crate) fn take_transition(&mut self) -> Option<Transition> {
         let paths = &self.paths;
         self.transitions.take(|id| paths.at(id).map(Path::down_reasons))
     }
 
     /// Has the next packet for this connection from its device noted, once: [`Self::take_woken`].
-    pub fn set_quiet(&mut self, id: ConnectionId) {
+    pub(crate) fn set_quiet(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connection_mut(id) {
             connection.quiet = true;
         }
@@ -102,7 +102,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// A connection that was quiet and has got a packet to send since.
     #[inline]
-    pub fn take_woken(&mut self) -> Option<ConnectionId> {
+    pub(crate) fn take_woken(&mut self) -> Option<ConnectionId> {
         self.woken.pop()
     }
 }

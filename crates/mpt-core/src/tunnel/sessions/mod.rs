@@ -5,3 +5,5 @@ mod announced;
 mod correction;
 pub(crate) mod learning;
 mod sealing;
+#[cfg(test)]
+mod tests;

@@ -1,27 +1,26 @@
-//! An endpoint knows TCP by the inner headers, in both IP versions, and where copies are sent holds nothing.
+//! A node knows TCP by the inner headers, in both IP versions, and where copies are sent holds nothing.
 
 use std::time::Duration;
 
-use mpt_core::{ConnectionConfig, Mapping};
-
-use crate::common::*;
+use super::common::*;
+use crate::{ConnectionConfig, Mapping};
 
 const LEAD: Duration = Duration::from_millis(50);
 
-/// Whether a packet of this connection is held that comes on a path 50 ms shorter than others.
+/// Returns true if a packet of this connection is held that comes on a path 50 ms shorter than others.
 fn is_held(config: ConnectionConfig, inner: &[u8]) -> bool {
     let (start, device) = (origin(), &mut Device::default());
-    let mut endpoint = endpoint(config);
+    let mut node = node(config);
     let (id, path) =
-        endpoint.paths().next().map(|(id, path)| (id, path.remote().unwrap())).unwrap();
-    endpoint.set_path_lead(id, LEAD);
-    let socket = endpoint.path(id).unwrap().config().sockets[0];
-    receive_from(&mut endpoint, start, socket, path, &gre(0, inner), device).unwrap();
+        node.tunnels().paths().next().map(|(id, path)| (id, path.remote().unwrap())).unwrap();
+    node.tunnels_mut().set_path_lead(id, LEAD);
+    let socket = node.tunnels().path(id).unwrap().config().sockets[0];
+    receive_from(&mut node, start, socket, path, &gre(0, inner), device).unwrap();
     if !device.delivered.is_empty() {
         return false;
     }
-    assert_eq!(endpoint.next_timeout(), Some(start + LEAD));
-    endpoint.handle_timeout(start + LEAD, device);
+    assert_eq!(node.next_timeout(), Some(start + LEAD));
+    node.handle_timeout(start + LEAD, device);
     assert_eq!(device.delivered, [inner]);
     true
 }

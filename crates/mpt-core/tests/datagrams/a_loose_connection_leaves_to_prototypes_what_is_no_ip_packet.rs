@@ -1,7 +1,7 @@
 //! On a loose connection other messages may travel among the data, as those of the papers'
 //! prototype do, and the GRE header may name the wrong IP version, as the prototype's does.
 
-use mpt_core::{ConnectionConfig, DatagramDrop, Tunnels};
+use mpt_core::{ConnectionConfig, DatagramDrop, Node};
 
 use crate::common::*;
 
@@ -10,30 +10,27 @@ fn loose() -> ConnectionConfig {
 }
 
 fn receive_one(config: ConnectionConfig, payload: &[u8]) -> (Result<(), DatagramDrop>, u64) {
-    let mut endpoint = endpoint(config);
+    let mut node = node(config);
     let mut device = Device::default();
-    let result = receive(&mut endpoint, origin(), 1, &gre_plain(payload), &mut device);
-    (result, malformed(&endpoint))
+    let result = receive(&mut node, origin(), 1, &gre_plain(payload), &mut device);
+    (result, malformed(&node))
 }
 
-fn malformed(endpoint: &Tunnels<Packet>) -> u64 {
-    let connections = endpoint.connections().map(|(_, it)| it.datagram_drops().malformed);
-    connections.sum::<u64>() + endpoint.datagram_drops().malformed
+fn malformed(node: &Node<Packet>) -> u64 {
+    let connections = node.tunnels().connections().map(|(_, it)| it.datagram_drops().malformed);
+    connections.sum::<u64>() + node.tunnels().datagram_drops().malformed
 }
 
 #[test]
-fn a_message_is_handed_back_with_its_path() {
+fn a_message_is_for_the_prototype() {
     for first in [0xa0, 0xa1, 0xff, 0x00, 0x50] {
-        let mut endpoint = endpoint(loose());
-        let id = endpoint.paths().next().unwrap().0;
-        let mut datagram = gre_plain(&[first; 40]);
-        let remote = (ip("192.0.2.1"), PORT).into();
-        let ecn = mpt_wire::ecn::Ecn::NotEct;
-        let result = endpoint.accept(mpt_core::SocketId(1), remote, ecn, &mut datagram);
-        assert_eq!(result.map(|_| ()), Err(DatagramDrop::NotIp(id)));
-        assert_eq!(malformed(&endpoint), 0, "the caller may know what it is");
-        endpoint.count_drop(DatagramDrop::NotIp(id));
-        assert_eq!(malformed(&endpoint), 1);
+        let mut node = node(loose());
+        let mut device = Device::default();
+        let result = receive(&mut node, origin(), 1, &gre_plain(&[first; 40]), &mut device);
+        assert_eq!(result, Ok(()));
+        assert_eq!(malformed(&node), 0, "a prototype may know what it is");
+        assert_eq!(node.prototypes().counters().unknown_data, 1, "{first:#x}");
+        assert!(device.delivered.is_empty());
     }
 }
 
@@ -59,9 +56,9 @@ fn the_gre_header_may_name_the_other_ip_version() {
     for (config, expected) in
         [(loose(), Ok(())), (connection(vec![path(1)]), Err(DatagramDrop::InnerVersion))]
     {
-        let mut endpoint = endpoint(config);
+        let mut node = node(config);
         let mut device = Device::default();
-        let result = receive(&mut endpoint, origin(), 1, &datagram, &mut device);
+        let result = receive(&mut node, origin(), 1, &datagram, &mut device);
         assert_eq!(result, expected);
         assert_eq!(device.delivered.len(), usize::from(expected.is_ok()));
     }
