@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use mpt_wire::{ecn, gre};
+use mpt_wire::ecn;
 
 use super::{Node, PacketMemory};
+use crate::tunnel::Received;
 use crate::{DatagramDrop, SocketId, Times};
 
 impl<P: Copy> Node<P> {
@@ -31,7 +32,7 @@ impl<P: Copy> Node<P> {
         let now = at.now();
         let bytes = memory.bytes_mut(datagram);
         match self.tunnels.accept(socket, source, ecn, bytes) {
-            Ok(accepted) => {
+            Ok(Received::Packet(accepted)) => {
                 let packet = memory.accept(datagram, accepted.connection(), accepted.inner());
                 self.tunnels.receive(at, &accepted, packet, memory);
                 self.deliver_restored(now, memory);
@@ -40,9 +41,11 @@ impl<P: Copy> Node<P> {
                 }
                 Ok(())
             }
-            Err(DatagramDrop::Control) => self.handle_frame(at, socket, source, datagram, memory),
-            Err(DatagramDrop::NotIp(path)) => {
-                self.prototypes.handle_data(now, path, payload(bytes));
+            Ok(Received::Frame(start)) => {
+                self.handle_frame(at, (socket, source), (datagram, start), memory)
+            }
+            Ok(Received::Message(path, start)) => {
+                self.prototypes.handle_data(now, path, bytes.get(start..).unwrap_or_default());
                 self.follow_prototypes(now);
                 Ok(())
             }
@@ -50,19 +53,19 @@ impl<P: Copy> Node<P> {
         }
     }
 
+    /// Handles a frame of a session, which begins at an offset in its datagram.
     fn handle_frame<M: PacketMemory<P>>(
         &mut self,
         at: Times,
-        socket: SocketId,
-        source: SocketAddr,
-        datagram: P,
+        (socket, source): (SocketId, SocketAddr),
+        (datagram, start): (P, usize),
         memory: &mut M,
     ) -> Result<(), DatagramDrop> {
         if self.sessions.public_key().is_none() {
             self.tunnels.count_drop(DatagramDrop::Control);
             return Err(DatagramDrop::Control);
         }
-        let bytes = payload(memory.bytes_mut(datagram));
+        let bytes = memory.bytes_mut(datagram).get(start..).unwrap_or_default();
         let len = bytes.len().min(self.frame.len());
         self.frame[..len].copy_from_slice(&bytes[..len]);
         let frame = &self.frame[..len];
@@ -95,10 +98,4 @@ impl<P: Copy> Node<P> {
         self.prototypes.handle_command(now, socket, source, datagram);
         self.follow_prototypes(now);
     }
-}
-
-/// Returns what follows the GRE header of a datagram; nothing if the header is malformed.
-fn payload(datagram: &[u8]) -> &[u8] {
-    let start = gre::Repr::parse(datagram).map_or(datagram.len(), |(_, start)| start);
-    datagram.get(start..).unwrap_or_default()
 }

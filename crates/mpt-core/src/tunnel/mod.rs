@@ -27,7 +27,7 @@ pub use counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traffic};
 pub use filter::Sources;
 pub use id::{ConnectionId, DeviceId, PathId, SocketId, StoreId};
 pub use lookup::{PortRange, Selector, SelectorTable, check};
-pub(crate) use receive::accepted::AcceptedDatagram;
+pub(crate) use receive::accepted::{AcceptedDatagram, Received};
 pub(crate) use receive::sink::ToDevice;
 pub use receive::sink::{DeviceSink, Nowhere};
 pub use send::packet::InnerPacket;

@@ -66,7 +66,7 @@ pub struct ConnectionConfig {
     /// device keeps its MTU.
     pub limits_device: bool,
     /// True if the GRE protocol type may be that of the other IP version, packets that are not IP
-    /// are left to the caller ([`crate::DatagramDrop::NotIp`]), and the peer may number from 0
+    /// are messages of a prototype ([`crate::compat`]), and the peer may number from 0
     /// again without notice ([`reorder::ReorderBuffer::expect_restarts`]).
     pub loose: bool,
     /// The paths: at least one, at most [`ConnectionConfig::MAX_PATHS`].

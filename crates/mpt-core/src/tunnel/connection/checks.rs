@@ -6,8 +6,8 @@ use mpt_wire::ip;
 
 use super::Connection;
 use crate::path::Path;
-use crate::tunnel::DatagramDrop;
 use crate::tunnel::filter::{foreign, scope};
+use crate::tunnel::{DatagramDrop, Received};
 
 impl<P: Copy> Connection<P> {
     /// Says whether datagrams are received at all.
@@ -20,13 +20,18 @@ impl<P: Copy> Connection<P> {
         }
     }
 
-    /// Returns what becomes of a datagram that is no complete IP packet.
+    /// Returns what a datagram is that is no complete IP packet, and begins at `payload`.
     #[cold]
-    pub(super) fn not_ip(&self, inner: &[u8], path: &Path) -> DatagramDrop {
+    pub(super) fn not_ip(
+        &self,
+        inner: &[u8],
+        path: &Path,
+        payload: usize,
+    ) -> Result<Received, DatagramDrop> {
         let version = inner.first().map_or(4, |first| first >> 4);
         match self.config.loose && !matches!(version, 4 | 6) {
-            true => DatagramDrop::NotIp(self.slots[usize::from(path.slot)]),
-            false => DatagramDrop::Malformed,
+            true => Ok(Received::Message(self.slots[usize::from(path.slot)], payload)),
+            false => Err(DatagramDrop::Malformed),
         }
     }
 

@@ -33,7 +33,8 @@ use crate::tunnel::counters::{Accepted, DatagramDrops, InnerDrops, Remarks, Traf
 use crate::tunnel::filter::Sources;
 use crate::tunnel::filter::foreign;
 use crate::tunnel::{
-    AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, InnerPacket, ToDevice, Transmit,
+    AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, InnerPacket, Received, ToDevice,
+    Transmit,
 };
 use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathId, StoreId, Times};
 
@@ -343,13 +344,15 @@ impl<P: Copy> Connection<P> {
         arrival: &Arrival,
         datagram: &mut [u8],
         path: &mut Path,
-    ) -> Result<AcceptedDatagram, DatagramDrop> {
+    ) -> Result<Received, DatagramDrop> {
         if self.is_sealed() && arrival.opened.is_none() {
             return Err(DatagramDrop::NotSealed);
         }
         let inner = &mut datagram[arrival.payload..];
         let unordered = arrival.opened.is_some() && protection::take_unordered(inner);
-        let summary = ip::Summary::parse(inner).map_err(|_| self.not_ip(inner, path))?;
+        let Ok(summary) = ip::Summary::parse(inner) else {
+            return self.not_ip(inner, path, arrival.payload);
+        };
         // Whatever follows the inner packet is not part of it.
         let Some(inner) = inner.get_mut(..summary.total_len) else {
             return Err(DatagramDrop::Malformed);
@@ -377,7 +380,7 @@ impl<P: Copy> Connection<P> {
         path.received.add(1, summary.total_len as u64);
         let class = self.class_for_play_out(&summary, inner);
 
-        Ok(AcceptedDatagram {
+        Ok(Received::Packet(AcceptedDatagram {
             connection: path.connection,
             slot: path.slot,
             sequence: arrival.gre.sequence.filter(|_| !unordered),
@@ -386,7 +389,7 @@ impl<P: Copy> Connection<P> {
             marked: arrival.outer_ecn == ecn::Ecn::Ce,
             foreign_error,
             inner: arrival.payload..arrival.payload + summary.total_len,
-        })
+        }))
     }
 
     /// Lowers the MSS option of a SYN from the peer to what fits.

@@ -3,7 +3,6 @@
 use mpt_wire::gre;
 
 use super::{DatagramDrops, InnerDrops};
-use crate::PathId;
 
 /// The reason for which a packet from a device was not sent. Each reason has its counter in
 /// [`InnerDrops`].
@@ -72,9 +71,6 @@ pub enum DatagramDrop {
     Replayed,
     SealedUnopened,
     Ecn,
-    /// No IP packet, but from the peer of a [`loose`](crate::ConnectionConfig::loose) connection
-    /// over this path: perhaps a message of its own. Counted as malformed by those who drop it.
-    NotIp(PathId),
 }
 
 impl From<gre::Error> for DatagramDrop {
@@ -102,7 +98,7 @@ impl DatagramDrops {
             DatagramDrop::MissingKey => &mut self.missing_key,
             DatagramDrop::Barred => &mut self.barred,
             DatagramDrop::Direction => &mut self.direction,
-            DatagramDrop::Malformed | DatagramDrop::NotIp(_) => &mut self.malformed,
+            DatagramDrop::Malformed => &mut self.malformed,
             DatagramDrop::InnerVersion => &mut self.inner_version,
             DatagramDrop::ForeignSource => &mut self.foreign_source,
             DatagramDrop::Multicast => &mut self.multicast,

@@ -1,8 +1,20 @@
-//! A datagram that passed all checks.
+//! What a datagram from a socket turned out to be.
 
 use std::ops::Range;
 
-use crate::{ConnectionId, reorder};
+use crate::{ConnectionId, PathId, reorder};
+
+/// What a datagram turned out to be, and where in it that begins: its header is read only once.
+#[derive(Clone, Debug)]
+pub(crate) enum Received {
+    /// An inner packet that passed all checks.
+    Packet(AcceptedDatagram),
+    /// A frame of a session.
+    Frame(usize),
+    /// No IP packet, but from the peer of a [`loose`](crate::ConnectionConfig::loose) connection over
+    /// this path: a message of a prototype.
+    Message(PathId, usize),
+}
 
 /// A datagram that passed all checks: what [`Tunnels::receive`](crate::Tunnels::receive) needs of it.
 #[derive(Clone, Debug)]

@@ -8,21 +8,21 @@ use std::num::NonZeroU16;
 
 use mpt_wire::{ecn, gre};
 
-use super::{AcceptedDatagram, DatagramDrop, DeviceSink, Tunnels};
+use super::{AcceptedDatagram, DatagramDrop, DeviceSink, Received, Tunnels};
 use crate::tunnel::connection::{Arrival, index};
 use crate::{ConnectionId, SocketId, Times};
 
 impl<P: Copy> Tunnels<P> {
     /// Judges one datagram (GRE header and inner packet) from a socket. Its inner ECN and MSS
-    /// fields may be changed. An accepted packet has to be handed to [`Self::receive`]; these are
+    /// fields may be changed. A packet has to be handed to [`Self::receive`]; these are
     /// two calls so that the caller may lend the datagram's bytes to the first and to its
     /// [`DeviceSink`] in the second.
     ///
     /// Packets with and without a sequence number may be mixed, as a plain RFC 8086 peer may: those
     /// without are delivered at once, and so are those with one where the connection uses none.
     ///
-    /// A frame of the control protocol is an error, but not counted: what follows its GRE header is for [`crate::session::Sessions`]. Without
-    /// sessions, [`Self::count_drop`] counts it. The same goes for [`DatagramDrop::NotIp`].
+    /// A frame is for [`crate::session::Sessions`], and a message for [`crate::compat::Compat`]: neither
+    /// is counted here.
     #[inline]
     pub(crate) fn accept(
         &mut self,
@@ -30,11 +30,8 @@ impl<P: Copy> Tunnels<P> {
         remote: SocketAddr,
         outer_ecn: ecn::Ecn,
         datagram: &mut [u8],
-    ) -> Result<AcceptedDatagram, DatagramDrop> {
+    ) -> Result<Received, DatagramDrop> {
         self.decapsulate(socket, remote, outer_ecn, datagram).map_err(|(connection, reason)| {
-            if let DatagramDrop::Control | DatagramDrop::NotIp(_) = reason {
-                return reason;
-            }
             let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
             let drops =
                 connection.map_or(&mut self.datagram_drops, |it| &mut it.tally.datagram_drops);
@@ -81,13 +78,13 @@ impl<P: Copy> Tunnels<P> {
         remote: SocketAddr,
         outer_ecn: ecn::Ecn,
         datagram: &mut [u8],
-    ) -> Result<AcceptedDatagram, (Option<ConnectionId>, DatagramDrop)> {
+    ) -> Result<Received, (Option<ConnectionId>, DatagramDrop)> {
         let unassigned = |reason| (None, reason);
         let (gre, payload) =
             gre::Repr::parse(datagram).map_err(|error| unassigned(error.into()))?;
         match gre.protocol {
             gre::Protocol::IPV4 | gre::Protocol::IPV6 => {}
-            gre::Protocol::CONTROL => return Err(unassigned(DatagramDrop::Control)),
+            gre::Protocol::CONTROL => return Ok(Received::Frame(payload)),
             gre::Protocol::SEALED => {
                 return self.decapsulate_sealed(socket, remote, outer_ecn, gre, datagram);
             }
@@ -102,7 +99,7 @@ impl<P: Copy> Tunnels<P> {
         connection.admit().map_err(|reason| (Some(id), reason))?;
         let arrival = Arrival { gre, payload, outer_ecn, opened: None };
         let accepted = connection.accept(&arrival, datagram, path);
-        if accepted.is_ok() {
+        if let Ok(Received::Packet(_)) = accepted {
             path.heard_port = NonZeroU16::new(remote.port());
         }
         accepted.map_err(|reason| (Some(id), reason))

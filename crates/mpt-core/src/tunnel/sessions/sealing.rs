@@ -7,7 +7,7 @@ use mpt_wire::{ecn, gre};
 
 use crate::seal::{self, Opener, Refused, Sealer};
 use crate::tunnel::connection::{Arrival, index};
-use crate::tunnel::{AcceptedDatagram, DatagramDrop, Tunnels};
+use crate::tunnel::{DatagramDrop, Received, Tunnels};
 use crate::{ConnectionId, SocketId};
 
 impl<P: Copy> Tunnels<P> {
@@ -64,7 +64,7 @@ impl<P: Copy> Tunnels<P> {
         outer_ecn: ecn::Ecn,
         gre: gre::Repr,
         datagram: &mut [u8],
-    ) -> Result<AcceptedDatagram, (Option<ConnectionId>, DatagramDrop)> {
+    ) -> Result<Received, (Option<ConnectionId>, DatagramDrop)> {
         let gre::Repr { checksum: false, key: Some(key), sequence: Some(sequence), .. } = gre
         else {
             return Err((None, DatagramDrop::SealedHeader));
@@ -87,7 +87,7 @@ impl<P: Copy> Tunnels<P> {
         })?;
         let arrival = Arrival { gre, payload: seal::HEADER_LEN, outer_ecn, opened: Some(opened) };
         let accepted = connection.accept(&arrival, &mut datagram[..opened.len], path);
-        if accepted.is_ok() {
+        if let Ok(Received::Packet(_)) = accepted {
             path.heard_port = NonZeroU16::new(remote.port());
         }
         accepted.map_err(refused)

@@ -18,8 +18,8 @@ const PAUSE_AFTER_SHUTDOWN: Duration = Duration::from_millis(200);
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(5);
 
 impl Sessions {
-    /// A frame has arrived: what follows the GRE header of a datagram for which
-    /// [`Tunnels::accept`] gave [`DatagramDrop::Control`](crate::DatagramDrop::Control).
+    /// A frame has arrived: what follows the GRE header of a datagram that [`Tunnels::accept`] took for
+    /// one.
     pub(crate) fn handle_frame<P: Copy, S: DeviceSink<P>>(
         &mut self,
         at: Times,
