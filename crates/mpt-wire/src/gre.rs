@@ -128,6 +128,36 @@ pub struct Repr {
     pub sequence: Option<u32>,
 }
 
+/// The header of all packets of one connection, without what each of them has of its own: its
+/// number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Template {
+    /// Type of the payload.
+    pub protocol: Protocol,
+    /// A checksum over header and payload is present (C).
+    pub checksum: bool,
+    /// The key (K).
+    pub key: Option<u32>,
+    /// A sequence number is present (S).
+    pub numbered: bool,
+}
+
+impl Template {
+    /// The length of the header, 4 to 16 bytes.
+    #[inline]
+    pub const fn header_len(&self) -> usize {
+        self.with(0).header_len()
+    }
+
+    /// The header of the packet with this number. Where packets carry none, it has none.
+    #[inline]
+    pub const fn with(&self, number: u32) -> Repr {
+        let Self { protocol, checksum, key, numbered } = *self;
+        let sequence = if numbered { Some(number) } else { None };
+        Repr { protocol, checksum, key, sequence }
+    }
+}
+
 impl Repr {
     /// The header in front of a frame of the control protocol: it has the key of the connection, if there is one.
     #[inline]

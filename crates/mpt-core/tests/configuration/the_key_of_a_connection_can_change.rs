@@ -22,7 +22,7 @@ fn from_the_next_packet_on() {
     let length = packet.len();
     let outgoing =
         node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 1, length)).unwrap();
-    assert_eq!(outgoing.gre.key, Some(7));
+    assert_eq!(outgoing.header.key, Some(7));
     assert_eq!(node.tunnels().inner_mtu(DEVICE), mtu - 4);
 
     node.set_key(origin(), ID, None).unwrap();

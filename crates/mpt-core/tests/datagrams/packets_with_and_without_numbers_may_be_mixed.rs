@@ -51,7 +51,7 @@ fn the_header_is_as_short_as_it_can_be() {
         let bytes = packet.len();
         let outgoing =
             node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 1, bytes)).unwrap();
-        assert_eq!(outgoing.gre.header_len(), length);
+        assert_eq!(outgoing.header_len(), length);
         assert_eq!(node.tunnels().inner_mtu(DEVICE), 1500 - 28 - length as u16);
     }
 }

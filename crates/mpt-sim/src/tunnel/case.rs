@@ -15,7 +15,7 @@ use super::plan::{FlowPlan, Via};
 
 /// The length of a GRE header with a sequence number, in bytes.
 const GRE: usize =
-    gre::Repr { protocol: gre::Protocol::IPV4, checksum: false, key: None, sequence: Some(0) }
+    gre::Template { protocol: gre::Protocol::IPV4, checksum: false, key: None, numbered: true }
         .header_len();
 
 /// Headers around an inner packet on a link: GRE with a sequence number, UDP, IPv4, and Ethernet without its checksum (14 bytes, as the laboratory's

@@ -289,10 +289,10 @@ impl ConnectionConfig {
         self.sequence && self.mapping != Mapping::Flow
     }
 
-    /// Returns the GRE header of what it sends; a sequence number of 0 stands for any.
-    pub fn gre(&self, protocol: gre::Protocol) -> gre::Repr {
-        let sequence = self.numbers().then_some(0);
-        gre::Repr { protocol, checksum: self.checksum, key: self.key, sequence }
+    /// Returns the GRE header of what it sends.
+    fn header(&self, protocol: gre::Protocol) -> gre::Template {
+        let Self { checksum, key, .. } = *self;
+        gre::Template { protocol, checksum, key, numbered: self.numbers() }
     }
 
     /// Bytes between the UDP header and the inner packet, and behind that: the GRE header, or what
@@ -301,7 +301,7 @@ impl ConnectionConfig {
     pub fn encapsulation(&self) -> u16 {
         match self.seal.is_wanted() {
             true => mtu::SEALED,
-            false => self.gre(gre::Protocol::IPV4).header_len() as u16,
+            false => self.header(gre::Protocol::IPV4).header_len() as u16,
         }
     }
 

@@ -42,10 +42,10 @@ impl<P: Copy> Connection<P> {
             self.tally.remarks.mss_clamped += 1;
         }
         let protocol = summary.version.into();
-        let gre = self.gre(protocol);
+        let header = self.header(protocol);
         let ipv6 = summary.version == ip::Version::V6;
         let protected = self.protects(now, &summary, segments);
-        let mut envelope = Envelope { gre, outer_tos, flow_hash, stored: None, protected };
+        let mut envelope = Envelope { header, outer_tos, flow_hash, stored: None, protected };
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 
         let tag = Tag { protocol, outer_tos, flow_hash, packet: StoreId(0), protected };
@@ -183,7 +183,7 @@ impl<P: Copy> Connection<P> {
 
     fn envelope_of(&self, tag: Tag) -> Envelope {
         let Tag { protocol, outer_tos, flow_hash, protected, .. } = tag;
-        Envelope { gre: self.gre(protocol), outer_tos, flow_hash, stored: None, protected }
+        Envelope { header: self.header(protocol), outer_tos, flow_hash, stored: None, protected }
     }
 
     /// True once when something is missing after nothing was.

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 use self::classes::class_of;
 pub(crate) use self::protection::UNORDERED;
-use self::protection::{Protection, can_number, sealed_gre};
+use self::protection::{Protection, can_number, sealed_header};
 use self::sizes::SegmentSizes;
 use crate::adaptive::Adaptive;
 use crate::fec::{Encoder, FecCounters, Restorer};
@@ -114,7 +114,7 @@ pub(crate) struct Offer<'a> {
 
 /// The outer headers of a packet or super-packet; see [`crate::Outgoing`].
 pub(crate) struct Envelope {
-    pub(crate) gre: gre::Repr,
+    pub(crate) header: gre::Template,
     pub(crate) outer_tos: u8,
     pub(crate) flow_hash: u64,
     pub(crate) stored: Option<StoreId>,
@@ -311,7 +311,7 @@ impl<P: Copy> Connection<P> {
         let dscp = if self.copy_dscp { summary.tos } else { 0 };
         let ecn = ecn::encapsulate(summary.ecn(), self.ecn);
         Ok(Envelope {
-            gre: self.gre(summary.version.into()),
+            header: self.header(summary.version.into()),
             outer_tos: ecn.with_tos(dscp),
             flow_hash,
             stored: None,
@@ -319,23 +319,14 @@ impl<P: Copy> Connection<P> {
         })
     }
 
-    /// Returns the GRE header of what the connection sends now; a sequence number of 0 stands for
-    /// any. The protocol type shows whether packets are sealed.
-    pub fn header(&self, protocol: gre::Protocol) -> gre::Repr {
-        self.gre(protocol)
-    }
-
-    fn gre(&self, protocol: gre::Protocol) -> gre::Repr {
+    /// Returns the GRE header of what the connection sends now. The protocol type shows whether packets
+    /// are sealed.
+    pub fn header(&self, protocol: gre::Protocol) -> gre::Template {
         if let Some(sealer) = self.tally.sealer.as_ref().filter(|_| self.is_sealed()) {
-            return sealed_gre(sealer.index());
+            return sealed_header(sealer.index());
         }
-        let sequence = self.numbered.then_some(0);
-        gre::Repr {
-            protocol,
-            checksum: self.protection == Protection::Checksum,
-            key: self.key,
-            sequence,
-        }
+        let checksum = self.protection == Protection::Checksum;
+        gre::Template { protocol, checksum, key: self.key, numbered: self.numbered }
     }
 
     /// Checks a datagram that was assigned to one of our paths, if any is admitted.

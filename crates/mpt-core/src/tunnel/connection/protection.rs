@@ -32,11 +32,10 @@ impl Protection {
     }
 }
 
-/// Returns the GRE header of sealed packets for the peer with this data index; a sequence number of
-/// 0 stands for any.
-pub(crate) const fn sealed_gre(index: u32) -> gre::Repr {
+/// Returns the GRE header of sealed packets for the peer with this data index.
+pub(crate) const fn sealed_header(index: u32) -> gre::Template {
     let protocol = gre::Protocol::SEALED;
-    gre::Repr { protocol, checksum: false, key: Some(index), sequence: Some(0) }
+    gre::Template { protocol, checksum: false, key: Some(index), numbered: true }
 }
 
 /// Returns true if the next packets may be sent: they are not sealed, or there are keys for them.

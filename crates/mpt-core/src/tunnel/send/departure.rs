@@ -25,13 +25,13 @@ impl<P: Copy> Tunnels<P> {
                 self.timers.set_no_later(id.0, at);
             }
         };
-        let Envelope { gre, outer_tos, flow_hash, protected, .. } = envelope;
+        let Envelope { header, outer_tos, flow_hash, protected, .. } = envelope;
         let flow_hash = (flow_hash >> 32) as u32;
         let (transmits, sealing) = (&self.transmits, self.sealing_of(connection));
         let protection = self.protection_of(connection, protected);
         let outgoing = Outgoing {
             connection,
-            gre,
+            header,
             sealing,
             protection,
             outer_tos,

@@ -24,8 +24,8 @@ use crate::{ConnectionId, DeviceId, Mapping, StoreId};
 pub struct Outgoing<'a> {
     /// The connection that carries it.
     pub connection: ConnectionId,
-    /// GRE header; where there is a sequence number, that of the [`Transmit`] takes its place.
-    pub gre: gre::Repr,
+    /// The GRE header, which [`Self::frame`] completes by the number of each [`Transmit`].
+    pub header: gre::Template,
     /// The sealing of the packets, if they are sealed.
     pub(crate) sealing: Option<Sealing<'a>>,
     /// The encoder that protects the packets, if they are protected.
@@ -70,7 +70,7 @@ impl Outgoing<'_> {
     #[inline]
     #[must_use]
     pub fn header_len(&self) -> usize {
-        self.gre.header_len()
+        self.header.header_len()
     }
 
     /// TOS or traffic class of the outer header of one of its datagrams.
@@ -114,9 +114,9 @@ impl Outgoing<'_> {
             self.write_header(transmit, datagram, &[]);
             return true;
         };
-        gre::Repr { sequence: Some(transmit.sequence), ..self.gre }.emit(datagram);
+        self.header.with(transmit.sequence).emit(datagram);
         if unordered {
-            datagram[self.gre.header_len()] |= UNORDERED;
+            datagram[self.header_len()] |= UNORDERED;
         }
         sealer.seal(transmit.sequence, kept_from, datagram)
     }
@@ -151,10 +151,9 @@ impl Outgoing<'_> {
 
     #[inline]
     fn write_header(&self, transmit: &Transmit, head: &mut [u8], payload: &[u8]) {
-        let sequence = self.gre.sequence.map(|_| transmit.sequence);
-        gre::Repr { sequence, ..self.gre }.emit(head);
-        if self.gre.checksum {
-            let (header, inner) = head.split_at_mut(self.gre.header_len());
+        self.header.with(transmit.sequence).emit(head);
+        if self.header.checksum {
+            let (header, inner) = head.split_at_mut(self.header_len());
             let mut sum = Sum::new();
             sum.add_bytes(inner);
             sum.add_bytes(payload);
@@ -198,7 +197,7 @@ impl<P: Copy> Tunnels<P> {
     pub(crate) fn outgoing(&self, sent: Sent) -> Outgoing<'_> {
         Outgoing {
             connection: sent.connection,
-            gre: sent.envelope.gre,
+            header: sent.envelope.header,
             sealing: self.sealing_of(sent.connection),
             protection: self.protection_of(sent.connection, sent.envelope.protected),
             outer_tos: sent.envelope.outer_tos,

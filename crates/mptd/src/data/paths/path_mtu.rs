@@ -107,7 +107,8 @@ impl<S: System> DataPath<S> {
         };
         let expected = connection.header(gre::Protocol::IPV4);
         let mut header = [0; gre::MAX_HEADER_LEN];
-        expected.emit(&mut header);
+        // Whatever the number: it is compared by itself.
+        expected.with(0).emit(&mut header);
         let same = |from: usize, to: usize| {
             let end = to.min(quote.len());
             from >= end || quote[from..end] == header[from..end]
@@ -126,7 +127,7 @@ impl<S: System> DataPath<S> {
             Quote::Foreign
         } else if quote.len() < expected.header_len() {
             Quote::Short
-        } else if expected.sequence.is_none()
+        } else if !expected.numbered
             || quote[number..].first_chunk().is_some_and(|it| is_recent(u32::from_be_bytes(*it)))
         {
             Quote::Whole
