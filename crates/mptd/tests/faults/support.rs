@@ -35,12 +35,6 @@ pub(crate) fn udp_packet(source: &str, destination: &str, port: u16, payload: &[
     packet
 }
 
-/// A numbered packet as the peer of the first host of a [`crate::hosts::Pair`] would send it.
-pub(crate) fn numbered(sequence: u32, content: u32) -> Vec<u8> {
-    let packet = udp_packet("10.72.0.2", "10.72.0.1", 5000, &content.to_be_bytes());
-    [gre(sequence), packet].concat()
-}
-
 /// Everything in a UDP socket, until nothing more comes for a while.
 pub(crate) fn drain(socket: &UdpSocket, quiet: Duration) -> Vec<Vec<u8>> {
     let mut datagrams = Vec::new();
@@ -51,12 +45,6 @@ pub(crate) fn drain(socket: &UdpSocket, quiet: Duration) -> Vec<Vec<u8>> {
     }
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     datagrams
-}
-
-/// The contents of [`numbered`] packets in the order in which they arrived.
-pub(crate) fn contents(socket: &UdpSocket, quiet: Duration) -> Vec<u32> {
-    let number = |datagram: Vec<u8>| u32::from_be_bytes(datagram.try_into().unwrap());
-    drain(socket, quiet).into_iter().map(number).collect()
 }
 
 /// Waits until a datagram gets through the tunnel and back.

@@ -2,7 +2,7 @@
 
 mod devices;
 pub(super) mod network;
-mod packets;
+pub(super) mod packets;
 pub(super) mod sockets;
 
 use std::cell::{Cell, RefCell};

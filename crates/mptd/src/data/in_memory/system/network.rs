@@ -24,8 +24,6 @@ use crate::data::{DataPath, LinkFacts, Wanted};
 /// The index of a host, and of the direction in which it sends.
 pub(in crate::data::in_memory) type Side = usize;
 
-/// Limit of the packets that wait to be put in order, in bytes.
-const BUFFER_LIMIT: usize = 64 << 20;
 /// Bytes of outer IP and UDP headers.
 const HEADERS: usize = 28;
 
@@ -218,7 +216,7 @@ impl Host {
         let mut data = DataPath::new(
             system.clone(),
             Shard::FIRST,
-            BUFFER_LIMIT,
+            config.daemon.buffer_limit as usize,
             Arc::new(Notify::new()),
             bytes,
         );
@@ -317,11 +315,16 @@ fn key(side: Side) -> PrivateKey {
 /// A configuration with a session; `more` is added to the connection's table.
 pub(in crate::data::in_memory) fn text(side: Side, lines: usize, more: &str) -> String {
     let (peer, initiate) = (key(1 - side).public(), side == 0);
+    let more =
+        format!("{more}\n[connection.peer]\npublic_key = \"{peer}\"\ninitiate = {initiate}\n");
+    format!("[daemon]\nprivate_key_file = \"/key\"\n{}", plain(side, lines, &more))
+}
+
+/// A configuration without a session, and without a table of the daemon.
+pub(in crate::data::in_memory) fn plain(side: Side, lines: usize, more: &str) -> String {
     let mut text = format!(
-        "[daemon]\nprivate_key_file = \"/key\"\n\
-         [[device]]\nname = \"mpt0\"\naddresses = [\"{}/24\"]\n\
-         [[connection]]\nname = \"tunnel\"\ndevice = \"mpt0\"\nnetworks = [\"{}/32\"]\n{more}\n\
-         [connection.peer]\npublic_key = \"{peer}\"\ninitiate = {initiate}\n",
+        "[[device]]\nname = \"mpt0\"\naddresses = [\"{}/24\"]\n\
+         [[connection]]\nname = \"tunnel\"\ndevice = \"mpt0\"\nnetworks = [\"{}/32\"]\n{more}\n",
         inner(side),
         inner(1 - side),
     );

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use mpt_linux::tun::VNET_HEADER_LEN;
 use mpt_offload::{VnetHeader, vnet};
 use mpt_wire::ecn::Ecn;
-use mpt_wire::{ip, ipv4};
+use mpt_wire::{gre, ip, ipv4};
 
 /// IPv4 and UDP headers.
 const HEADERS: usize = ipv4::HEADER_LEN + 8;
@@ -27,7 +27,7 @@ pub(in crate::data::in_memory) struct Form {
 pub(in crate::data::in_memory) struct Numbered {
     /// Source port of the UDP header.
     pub(in crate::data::in_memory) port: u16,
-    pub(super) number: u64,
+    pub(in crate::data::in_memory) number: u64,
     pub(in crate::data::in_memory) ecn: Ecn,
 }
 
@@ -66,6 +66,16 @@ pub(super) fn numbered(form: &Form, numbers: std::ops::Range<u64>) -> Vec<u8> {
         .emit(),
     };
     [&header[..], &packet].concat()
+}
+
+/// Returns a UDP datagram in GRE with this sequence number, as a peer without a session sends it.
+pub(in crate::data::in_memory) fn datagram(form: &Form, sequence: u32, number: u64) -> Vec<u8> {
+    let packet = &numbered(form, number..number + 1)[VNET_HEADER_LEN..];
+    let (protocol, checksum, key) = (gre::Protocol::IPV4, false, None);
+    let header = gre::Repr { protocol, checksum, key, sequence: Some(sequence) };
+    let mut bytes = vec![0; header.header_len()];
+    header.emit(&mut bytes);
+    [&bytes[..], packet].concat()
 }
 
 /// Such a packet, if it is whole; `None` if it is another one.

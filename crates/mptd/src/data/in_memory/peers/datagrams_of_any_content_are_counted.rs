@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::system::network::{Network, address, line};
-use super::system::sockets::Datagram;
+use crate::data::in_memory::system::network::{Network, address, line};
+use crate::data::in_memory::system::sockets::Datagram;
 
 #[test]
 fn and_data_goes_on() {

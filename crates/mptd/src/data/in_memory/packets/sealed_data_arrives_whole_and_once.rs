@@ -7,7 +7,7 @@ use mpt_link::{Loss, Params, Probability};
 use mpt_wire::ecn::Ecn;
 use mpt_wire::gre;
 
-use super::system::network::{Network, line, slow_line};
+use crate::data::in_memory::system::network::{Network, line, slow_line};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mpt_core::FecCounters;
 use mpt_link::{Loss, Params, Probability};
 
-use super::system::network::{Network, Side, slow_line, text};
+use crate::data::in_memory::system::network::{Network, Side, slow_line, text};
 
 /// Repairs are off, so that nothing else brings back what is lost.
 const MORE: &str = "mapping = \"adaptive\"\nrepair = \"off\"";

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mpt_api::{EventKind, PathChange};
 
-use super::system::network::{Host, Network, line};
 use crate::data::Notice;
+use crate::data::in_memory::system::network::{Host, Network, line};
 
 const NAMES: (&str, &str) = ("tunnel", "line2");
 

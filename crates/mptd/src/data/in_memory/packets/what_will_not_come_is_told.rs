@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mpt_link::{Change, Loss, Probability};
 
-use super::system::network::{Network, Side, slow_line};
+use crate::data::in_memory::system::network::{Network, Side, slow_line};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 

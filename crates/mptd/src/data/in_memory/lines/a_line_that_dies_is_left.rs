@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mpt_link::{Change, Loss, Probability};
 
-use super::system::network::{Network, line};
+use crate::data::in_memory::system::network::{Network, line};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 

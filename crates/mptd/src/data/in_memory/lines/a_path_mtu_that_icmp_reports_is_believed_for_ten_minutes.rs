@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mpt_linux::udp::{PathError, PathErrorKind};
 
-use super::system::network::{Network, address, line, text};
+use crate::data::in_memory::system::network::{Network, address, line, text};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);

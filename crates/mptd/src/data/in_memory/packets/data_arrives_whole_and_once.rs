@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::system::network::{Network, line};
+use crate::data::in_memory::system::network::{Network, line};
 
 #[test]
 fn over_two_lines_of_different_delays() {

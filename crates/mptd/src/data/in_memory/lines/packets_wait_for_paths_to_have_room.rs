@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mpt_wire::ecn::Ecn;
 
-use super::system::network::{Network, line, slow_line};
+use crate::data::in_memory::system::network::{Network, line, slow_line};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const ADAPTIVE: &str = "mapping = \"adaptive\"";

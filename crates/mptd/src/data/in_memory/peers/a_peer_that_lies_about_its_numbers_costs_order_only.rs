@@ -1,74 +1,57 @@
-//! Numbers that jump, repeat, run ahead or start again, from a plain socket in the peer's place: what could be delivered is,
-//! once, and every packet ends in one counter.
+//! Numbers that jump, repeat, run ahead or start again, from somebody in the peer's place: what could be delivered is, once, and every packet
+//! ends in one counter.
 
-use std::net::UdpSocket;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::net::SocketAddr;
+use std::time::Duration;
 
-use mpt_api::Reorder;
+use mpt_core::reorder::Counters;
 
-use crate::hosts::{Daemon, PATIENCE, Pair, wait_for};
-use crate::support::{contents, numbered};
+use crate::data::in_memory::system::network::{Network, address, line, plain};
+use crate::data::in_memory::system::packets;
+use crate::data::in_memory::system::sockets::Datagram;
 
-const TARGET: &str = "10.71.1.1:4754";
 /// Longer than any gap is waited for here.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// One daemon, the peer's place, and where its packets come out.
+/// One daemon, and the peer's place.
 struct Scene {
-    pair: Pair,
-    daemon: Daemon,
-    peer: UdpSocket,
-    receiver: UdpSocket,
+    network: Network,
+    to: SocketAddr,
     sent: u32,
 }
 
 impl Scene {
     fn new() -> Self {
-        let pair = Pair::with_lines(1);
-        let mut config = pair.configs()[0].clone();
-        config.connection("tunnel").set("window", 1000).set("max_delay", "50 ms");
-        let mut daemon = Daemon::start(&pair.a, &config);
-        daemon.wait_until_up();
-        let peer = pair.b.udp("10.71.1.2:0");
-        let receiver = pair.a.udp("10.72.0.1:5000");
-        Self { pair, daemon, peer, receiver, sent: 0 }
+        let more = "window = 1000\nmax_delay = \"50 ms\"";
+        let network = Network::with(21, &[line(5)], [0, 1].map(|side| plain(side, 1, more)));
+        let to = network.hosts[1].socket(0, 1).borrow().local;
+        Self { network, to, sent: 0 }
     }
 
     /// Sends packets with these numbers, their contents counted from 0 over all.
     fn send(&mut self, numbers: impl IntoIterator<Item = u32>) {
         for number in numbers {
-            self.peer.send_to(&numbered(number, self.sent), TARGET).unwrap();
+            let form = self.network.hosts[0].form;
+            let bytes = packets::datagram(&form, number, self.sent.into());
+            let from = (address(0, 0), self.to.port()).into();
+            self.network.inject(1, Datagram { from, to: self.to, tos: 0, bytes });
             self.sent += 1;
-            if self.sent.is_multiple_of(64) {
-                // The receiver's socket buffer is no part of this test.
-                thread::sleep(Duration::from_millis(1));
-            }
         }
     }
 
-    /// Returns the packets that came out, once everything that was sent has been counted, and the counters.
-    fn end(self) -> (Vec<u32>, Reorder) {
-        let sent = u64::from(self.sent);
-        let reorder = wait_for("every packet is counted", || {
-            let reorder = self.daemon.connection("tunnel").reorder;
-            (total(&reorder) >= sent).then_some(reorder)
-        });
-        assert_eq!(total(&reorder), sent, "one counter each: {reorder:?}");
-        let contents = contents(&self.receiver, QUIET);
-        self.daemon.stop();
-        drop(self.pair);
-        (contents, reorder)
+    fn reorder(&self) -> Counters {
+        let tunnels = self.network.hosts[1].data.node.tunnels();
+        let (_, connection) = tunnels.connections().next().expect("the only one");
+        *connection.reorder().expect("it has numbers").counters()
     }
-}
 
-fn total(reorder: &Reorder) -> u64 {
-    reorder.in_order
-        + reorder.after_gap
-        + reorder.late
-        + reorder.duplicate
-        + reorder.overflow
-        + reorder.stray
+    /// Returns the packets that came out, once nothing waits any more, and the counters.
+    fn end(mut self) -> (Vec<u64>, Counters) {
+        self.network.run(QUIET);
+        let reorder = self.reorder();
+        assert_eq!(reorder.packets(), u64::from(self.sent), "one counter each: {reorder:?}");
+        (self.network.hosts[1].numbers(), reorder)
+    }
 }
 
 #[test]
@@ -80,7 +63,7 @@ fn replays_are_dropped() {
     scene.send(200..300);
     let (contents, reorder) = scene.end();
     assert_eq!((reorder.in_order, reorder.duplicate), (300, 103), "{reorder:?}");
-    let expected: Vec<u32> = (0..200).chain(303..403).collect();
+    let expected: Vec<u64> = (0..200).chain(303..403).collect();
     assert_eq!(contents, expected);
 }
 
@@ -141,26 +124,27 @@ fn a_forged_number_that_moves_the_window_loses_nothing() {
 fn a_peer_that_starts_again_at_0_is_in_order_after_a_second() {
     let mut scene = Scene::new();
     scene.send(0..1000);
-    let start = Instant::now();
+    let start = scene.network.now();
     let mut number = 0;
     // Nobody says that these are new packets, so they are taken for replays, until none has made progress for one second.
     let (first, reorder) = loop {
         scene.send(number..number + 1);
-        thread::sleep(Duration::from_millis(5));
-        let reorder = scene.daemon.connection("tunnel").reorder;
+        scene.network.run(Duration::from_millis(5));
+        let reorder = scene.reorder();
         if reorder.in_order + reorder.after_gap > 1000 {
             break (number, reorder);
         }
         number += 1;
-        assert!(start.elapsed() < PATIENCE, "not yet: {reorder:?}");
+        assert!(number < 1000, "not yet: {reorder:?}");
     };
-    let took = start.elapsed();
+    let took = scene.network.now() - start;
     assert!(took > Duration::from_secs(1), "after {took:?}, which is too early to be sure");
     assert_eq!(reorder.duplicate, u64::from(first), "{reorder:?}");
     scene.send(first + 1..first + 500);
     let (contents, reorder) = scene.end();
     assert_eq!(reorder.duplicate, u64::from(first), "{reorder:?}");
-    let expected: Vec<u32> = (0..1000).chain(1000 + first..1000 + first + 500).collect();
+    let first = u64::from(first);
+    let expected: Vec<u64> = (0..1000).chain(1000 + first..1000 + first + 500).collect();
     assert_eq!(contents, expected);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::system::network::{Network, line};
+use crate::data::in_memory::system::network::{Network, line};
 
 #[test]
 fn on_either_side() {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::system::network::{Network, line};
+use crate::data::in_memory::system::network::{Network, line};
 
 const fn millis(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
