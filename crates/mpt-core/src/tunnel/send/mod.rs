@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use mpt_wire::checksum::Sum;
-use mpt_wire::ecn::Ecn;
+use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::gre;
 
 use super::{InnerDrop, InnerPacket, Transmit, Tunnels};
@@ -95,7 +95,8 @@ impl Outgoing<'_> {
     }
 
     /// Makes a datagram of what is in `datagram`: [`Self::header_len`] bytes for the header, the inner
-    /// packet, and [`Self::trailer_len`] bytes for the tag. Seals it, where packets are sealed; then
+    /// packet, and [`Self::trailer_len`] bytes for the tag. Marks the packet where the queue asks for
+    /// it. Seals it, where packets are sealed; then
     /// the segments are given in the order of their numbers, and the copies of a datagram are copied. A
     /// packet that is sent again ([`crate::Node::poll_departure`]) has to be the same as the first time.
     ///
@@ -109,6 +110,7 @@ impl Outgoing<'_> {
     #[must_use]
     pub fn frame(&self, transmit: &Transmit, datagram: &mut [u8]) -> bool {
         let inner = self.header_len()..datagram.len() - self.trailer_len();
+        mark(transmit, &mut datagram[inner.clone()]);
         self.protect(transmit, [&datagram[inner], &[]]);
         let Some(Sealing { sealer, kept_from, unordered }) = self.sealing else {
             self.write_header(transmit, datagram, &[]);
@@ -122,8 +124,8 @@ impl Outgoing<'_> {
     }
 
     /// Makes a datagram like [`Self::frame`], but in two pieces, where packets are not sealed:
-    /// `head` has room for the header and what follows it there, and then comes `payload`: together
-    /// the inner packet.
+    /// `head` has room for the header and what follows it there, at least the IP header of the inner
+    /// packet, and then comes `payload`.
     ///
     /// Returns false, and writes nothing, where packets are sealed: the datagram must not be sent.
     ///
@@ -135,6 +137,7 @@ impl Outgoing<'_> {
     pub fn frame_pieces(&self, transmit: &Transmit, head: &mut [u8], payload: &[u8]) -> bool {
         let plain = !self.is_sealed();
         if plain {
+            mark(transmit, &mut head[self.header_len()..]);
             self.protect(transmit, [&head[self.header_len()..], payload]);
             self.write_header(transmit, head, payload);
         }
@@ -159,6 +162,14 @@ impl Outgoing<'_> {
             sum.add_bytes(payload);
             gre::Repr::fill_checksum(header, sum);
         }
+    }
+}
+
+/// Tells the flow of an inner packet to slow down, where the queue asks for it.
+#[inline]
+fn mark(transmit: &Transmit, inner: &mut [u8]) {
+    if transmit.mark {
+        ecn::set(inner, Ecn::Ce);
     }
 }
 

@@ -12,7 +12,7 @@ use mpt_core::path::mtu;
 use mpt_core::session::{Event, SessionConfig, SessionId, SessionPathId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, Direction, InnerPacket, Lent, Mapping, Node, Nowhere,
-    PathConfig, PathId, Remote, Seal, Selector, SocketId, Span, Transmit, reorder,
+    PathConfig, PathId, Remote, Seal, Selector, SocketId, Span, reorder,
 };
 use mpt_wire::control::Kind;
 use mpt_wire::{ecn, gre};
@@ -150,17 +150,16 @@ impl Client {
         let from = SocketAddrV4::new(self.inner?, source_port);
         packet::inner(inner, from, SocketAddrV4::new(site::inner_address(), site::SINK));
         let outgoing = self.node.handle_inner(now, DEVICE, InnerPacket::whole(inner).ok()?).ok()?;
-        let transmit = outgoing.transmits.first()?;
+        let mut transmit = *outgoing.transmits.first()?;
         let path = self.paths.iter().position(|&it| it == transmit.path)?;
         if numbers == Numbers::WithGaps {
             self.skipped = self.skipped.wrapping_add(STEP);
         }
-        let sequence = transmit.sequence.wrapping_add(self.skipped);
+        transmit.sequence = transmit.sequence.wrapping_add(self.skipped);
         self.datagram.clear();
         self.datagram.resize(outgoing.header_len(), 0);
         self.datagram.extend_from_slice(inner);
         self.datagram.resize(self.datagram.len() + outgoing.trailer_len(), 0);
-        let transmit = Transmit { sequence, ..*transmit };
         let framed = outgoing.frame(&transmit, &mut self.datagram);
         framed.then_some((path, self.datagram.as_slice()))
     }

@@ -9,7 +9,7 @@ use mpt_core::node::{self, Destination};
 use mpt_core::reorder::EqualizedBuffer;
 use mpt_core::{
     Connection, ConnectionId, DeviceId, DeviceSink, FecCounters, InnerPacket, Node, Outgoing,
-    PacketMemory, PathId, RepairCounters, Transmit,
+    PacketMemory, PathId, RepairCounters,
 };
 use mpt_wire::ecn;
 
@@ -306,14 +306,11 @@ fn frame(
     let gre = outgoing.header_len();
     for transmit in outgoing.transmits {
         let Some(path) = paths.iter().position(|&path| path == transmit.path) else { continue };
-        let Transmit { sequence, mark, .. } = *transmit;
         let outer = ecn::Ecn::from_tos(outgoing.tos_of(transmit));
-        let id = wire.add((gre + inner.size as usize, sequence, inner.content, outer), |head| {
+        let len = gre + inner.size as usize;
+        let id = wire.add((len, transmit.sequence, inner.content, outer), |head| {
             head.resize(gre, 0);
             head.extend_from_slice(headers);
-            if mark {
-                ecn::set(&mut head[gre..], ecn::Ecn::Ce);
-            }
             let payload = &PAYLOAD[headers.len()..inner.size as usize];
             let framed = outgoing.frame_pieces(transmit, head, payload);
             debug_assert!(framed, "what is simulated is not sealed");

@@ -15,7 +15,6 @@ use std::ops::Range;
 use mpt_core::{DeviceId, InnerDrop, InnerPacket, Node, Outgoing, PathId, Transmit};
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 use mpt_offload::{Segmenter, VnetHeader};
-use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::icmp;
 use mpt_wire::ip::Summary;
 use mpt_wire::tcp::mss::ChecksumState;
@@ -220,7 +219,6 @@ impl Egress {
         let mut written = None;
         let mut datagram = Datagram::default();
         for transmit in outgoing.transmits {
-            debug_assert!(!transmit.mark, "only what has waited is marked");
             if written != Some(transmit.segment) {
                 let header = self.room_for(header_len, packet.end, exits);
                 let (before, behind) = self.arena.split_at_mut(header.start);
@@ -263,9 +261,6 @@ impl Egress {
                     let (out, inner) = (&mut behind[..len], packet.bytes(before));
                     let payload = segmenter.segment(inner, transmit.segment, &mut out[gre_len..]);
                     out[header_len..][..payload.len()].copy_from_slice(&inner[payload]);
-                    if transmit.mark {
-                        ecn::set(&mut out[gre_len..], Ecn::Ce);
-                    }
                     if !outgoing.frame(transmit, out) {
                         continue;
                     }
