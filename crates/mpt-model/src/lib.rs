@@ -22,6 +22,7 @@
 //! ([`Handshake::states_and_stuck_ones`]).
 //! [`Rules`] names variants of the responder with rules of the past or with a rule left out, for
 //! which a test expects the checker to find a counterexample.
+#![forbid(unsafe_code)]
 
 mod address;
 mod initiator;

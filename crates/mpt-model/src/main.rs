@@ -1,4 +1,5 @@
 //! Checks the model of the handshake within larger bounds than its tests do: `make model`.
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 use std::process::ExitCode;

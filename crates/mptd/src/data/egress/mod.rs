@@ -15,9 +15,9 @@ use std::ops::Range;
 use mpt_core::{DeviceId, InnerDrop, InnerPacket, Node, Outgoing, PathId, Transmit};
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 use mpt_offload::{Segmenter, VnetHeader};
-use mpt_wire::icmp;
 use mpt_wire::ip::Summary;
 use mpt_wire::tcp::mss::ChecksumState;
+use mpt_wire::{icmp, ipv6};
 
 use super::memory::buffers::PacketRef;
 use super::system::device::Device;
@@ -36,7 +36,7 @@ const ROUND_BYTES: usize = 224 * 1024;
 /// Packets that one round reads from a device before the sockets get their turn.
 const ROUND_PACKETS: usize = 32;
 /// Largest ICMP message we write: RFC 4443 section 2.4 (c), one IPv6 minimum MTU.
-const ICMP_LEN: usize = 1280;
+const ICMP_LEN: usize = ipv6::MIN_MTU;
 
 /// Packets from TUN that never reached the node, and what was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
