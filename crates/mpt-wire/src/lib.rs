@@ -14,6 +14,7 @@
 )]
 
 pub mod checksum;
+pub mod compat;
 pub mod control;
 pub mod ecn;
 pub mod gre;
@@ -21,7 +22,6 @@ pub mod icmp;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
-pub mod legacy;
 pub mod tcp;
 pub mod udp;
 

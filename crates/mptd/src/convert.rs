@@ -74,7 +74,7 @@ pub(crate) fn seal(seal: mpt_api::Seal) -> Seal {
 /// Largest inner packet that the papers' prototype receives whole, in bytes.
 fn prototype_mtu(config: &config::Connection) -> u16 {
     let gre = if config.sends_sequence() { 8 } else { 4 };
-    mpt_wire::legacy::MAX_DATAGRAM_LEN as u16 - gre
+    mpt_wire::compat::MAX_DATAGRAM_LEN as u16 - gre
 }
 
 /// The bounds of what is learnt of a path: those of the configuration, which are checked.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mpt_wire::legacy::command::Header;
+use mpt_wire::compat::command::Header;
 
 use crate::SocketId;
 

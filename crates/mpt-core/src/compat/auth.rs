@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use mpt_wire::legacy::command::{DIGEST_AT, DIGEST_LEN};
+use mpt_wire::compat::command::{DIGEST_AT, DIGEST_LEN};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};

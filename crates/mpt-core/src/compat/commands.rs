@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mpt_wire::legacy::command::{self, Code, Header, PathStatus, Round};
+use mpt_wire::compat::command::{self, Code, Header, PathStatus, Round};
 
 use super::connection::{Connection, DOWN, UP, event, nonce_of};
 use super::initiator::{Announcement, Exchange, Wish};

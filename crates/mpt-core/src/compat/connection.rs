@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use mpt_wire::legacy::command::{self, Authentication as Proof, Code, Header};
-use mpt_wire::legacy::keepalive::Keepalive;
+use mpt_wire::compat::command::{self, Authentication as Proof, Code, Header};
+use mpt_wire::compat::keepalive::Keepalive;
 
 use super::answered::Answered;
 use super::event::PathEvent;

@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use mpt_wire::legacy::MAX_DATAGRAM_LEN;
-use mpt_wire::legacy::command::{DIGEST_LEN, HEADER_LEN};
+use mpt_wire::compat::MAX_DATAGRAM_LEN;
+use mpt_wire::compat::command::{DIGEST_LEN, HEADER_LEN};
 
 use super::config::{Config, Create};
 use super::{Authentication, Key};

@@ -29,8 +29,8 @@ use connection::Connection;
 pub use counters::Counters;
 pub use create::MAX_PATHS as MAX_CREATE_PATHS;
 pub use event::{Event, Outcome, PathEvent};
-use mpt_wire::legacy::code;
-use mpt_wire::legacy::command::{self, Authentication as Proof, Header, Round};
+use mpt_wire::compat::code;
+use mpt_wire::compat::command::{self, Authentication as Proof, Header, Round};
 use waiting::Waiting;
 pub use waiting::{Destination, Transmit};
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpt_wire::legacy::command::{self, Code, Header, PathStatus, Round};
+use mpt_wire::compat::command::{self, Code, Header, PathStatus, Round};
 
 use super::answered::{Answered, Message};
 use super::connection::{Connection, DOWN, UP, event, nonce_of};

@@ -2,7 +2,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use mpt_core::SocketId;
 use mpt_core::compat::{Authentication, Counters, Key};
-use mpt_wire::legacy::command::{self, Authentication as Proof, Code, Header, PathStatus, Round};
+use mpt_wire::compat::command::{self, Authentication as Proof, Code, Header, PathStatus, Round};
 
 use crate::harness::{COMMAND_PORT, End, FIRST, SECOND, address, config, start};
 

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use mpt_wire::legacy::command::{
+use mpt_wire::compat::command::{
     Authentication, Code, Error, Header, PathStatus, Round, announced,
 };
-use mpt_wire::legacy::keepalive::Keepalive;
+use mpt_wire::compat::keepalive::Keepalive;
 
 use crate::support::{from_hex, to_hex};
 

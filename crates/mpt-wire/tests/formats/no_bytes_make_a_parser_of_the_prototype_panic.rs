@@ -1,8 +1,8 @@
 //! Fuzz targets that are ordinary tests, too: whatever the bytes, the parsers of the prototype's
 //! messages say something, and what they accept is written as they read it.
 
-use mpt_wire::legacy::MAX_DATAGRAM_LEN;
-use mpt_wire::legacy::command::{self, Error, Header, PathStatus};
+use mpt_wire::compat::MAX_DATAGRAM_LEN;
+use mpt_wire::compat::command::{self, Error, Header, PathStatus};
 
 const ITERATIONS: usize = 20_000;
 

@@ -1,4 +1,4 @@
-//! Section 15 of docs/operations.md, command by command: two hosts run a stand-in of the prototype (`legacy/mptsrv.py`), and are moved one
+//! Section 15 of docs/operations.md, command by command: two hosts run a stand-in of the prototype (`compat/mptsrv.py`), and are moved one
 //! after the other. After each step the hosts reach each other through the tunnel.
 
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::hosts::{Host, wait_for};
 use crate::operations::{commands, configurations, key, only, quoted, section, wait_until_shown};
 use crate::shell::Shell;
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/legacy/mptsrv.py");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compat/mptsrv.py");
 const KEY: &str = "00112233445566778899AABBCCDDEEFF";
 
 /// One of the two hosts: the last number of its addresses, and of those of the other one.

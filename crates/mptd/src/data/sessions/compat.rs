@@ -7,7 +7,7 @@ use mpt_api::snapshot as api;
 use mpt_config as config;
 use mpt_core::SocketId;
 use mpt_core::compat::{Config, Create, PathConfig};
-use mpt_wire::legacy::MAX_DATAGRAM_LEN;
+use mpt_wire::compat::MAX_DATAGRAM_LEN;
 
 use crate::data::reporting::snapshot;
 use crate::data::sockets::command_sockets::{CommandSockets, Prototypes};

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::hosts::{Config, Daemon, Host, PATIENCE, Pair};
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/legacy/mptsrv.py");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compat/mptsrv.py");
 /// The data port of both ends.
 pub(crate) const PORT: u16 = 23_456;
 /// The command port of the prototype, and that of mptd.
