@@ -14,8 +14,9 @@ use crate::{
 };
 
 impl<P: Copy> Node<P> {
-    /// Makes the connections those of `configs`, the complete list: see
-    /// [`Tunnels::reconfigure`](crate::Tunnels::reconfigure).
+    /// Makes the connections those of `configs`, the complete list: connections and paths are known by
+    /// their names, those that are not listed are removed, and what has not changed is not touched.
+    /// Returns the ids in the order of the list.
     ///
     /// # Errors
     ///
@@ -149,7 +150,9 @@ impl<P: Copy> Node<P> {
         self.changing(now, id, |tunnels| tunnels.set_path_mtu(id, mtu))
     }
 
-    /// Lowers the MTU of a path without a session to what ICMP reported, as [`Reported::believe`] says.
+    /// Lowers the MTU of a path without a session to what ICMP reported, in bytes of the outer packet.
+    /// Returns `None` where the report is not believed: it is below what every link has, or not below
+    /// what is sent, so that it is nonsense or about packets sent before.
     pub fn believe_path_mtu(
         &mut self,
         now: Instant,
@@ -160,12 +163,12 @@ impl<P: Copy> Node<P> {
         reported.believe(now, &mut self.tunnels, id, mtu)
     }
 
-    /// Forgets what ICMP reported of a path, as [`Reported::forget`] says.
+    /// Forgets what ICMP reported of a path, if anything: it is used with the MTU of its link again.
     pub fn forget_path_mtu(&mut self, reported: &mut Reported, id: PathId) -> Option<Change> {
         reported.forget(&mut self.tunnels, id)
     }
 
-    /// Forgets what was believed of a path for long enough, as [`Reported::expire`] says.
+    /// Forgets what was believed of a path for long enough. The owner calls it about once a second.
     pub fn expire_path_mtu(
         &mut self,
         now: Instant,

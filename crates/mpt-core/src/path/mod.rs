@@ -203,7 +203,7 @@ impl Path {
         !self.down.contains(DownReason::Interface) && !self.silent
     }
 
-    /// True if nothing arrives on it, see [`crate::Tunnels::set_path_silent`].
+    /// True if its session says that nothing arrives on it.
     pub fn is_silent(&self) -> bool {
         self.silent
     }

@@ -35,9 +35,7 @@ impl Reported {
         Some(self.until?.saturating_duration_since(now))
     }
 
-    /// Lowers the MTU of a path to what was reported, in bytes of the outer packet. `None` where the
-    /// report is not believed: it is below what every link has, or not below what is sent, so that it
-    /// is nonsense or about packets sent before.
+    /// See [`Node::believe_path_mtu`](crate::Node::believe_path_mtu).
     pub(crate) fn believe<P: Copy>(
         &mut self,
         now: Instant,
@@ -54,7 +52,7 @@ impl Reported {
         Some(Change { before, device: tunnels.limit_path_mtu(path, Some(mtu)) })
     }
 
-    /// Forgets what was reported, if anything: the path is used with the MTU of its link again.
+    /// See [`Node::forget_path_mtu`](crate::Node::forget_path_mtu).
     pub(crate) fn forget<P: Copy>(
         &mut self,
         tunnels: &mut Tunnels<P>,
@@ -65,7 +63,7 @@ impl Reported {
         Some(Change { before, device: tunnels.limit_path_mtu(path, None) })
     }
 
-    /// Forgets what was believed for long enough at `now`. To be called about once in a second.
+    /// See [`Node::expire_path_mtu`](crate::Node::expire_path_mtu).
     pub(crate) fn expire<P: Copy>(
         &mut self,
         now: Instant,

@@ -50,9 +50,7 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// Makes the connections what `configs`, the complete list, say: connections and paths are known
-    /// by their names, those not listed are removed, what has not changed is not touched. On an
-    /// error nothing is changed. Gives the ids in the order of the list.
+    /// See [`Node::reconfigure`](crate::Node::reconfigure).
     pub(crate) fn reconfigure<S: DeviceSink<P>>(
         &mut self,
         now: Instant,

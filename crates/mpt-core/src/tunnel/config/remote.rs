@@ -10,7 +10,7 @@ pub enum Remote {
     /// The address is configured, with the UDP destination port.
     Fixed(SocketAddr),
     /// A control session has still to find the address, by
-    /// [`Tunnels::set_path_remote`](crate::Tunnels::set_path_remote). Until then nothing is received
+    /// [`Node::set_path_remote`](crate::Node::set_path_remote). Until then nothing is received
     /// on the path. Its outer packets are expected to have this IP version.
     Sought(Version),
     /// A control session has found the address, and follows it when it changes.
