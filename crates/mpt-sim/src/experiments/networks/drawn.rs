@@ -49,8 +49,14 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
         .filter(|(name, _)| is_chosen(setting, name))
         .map(|&(_, paths)| paths)
         .collect();
-    let methods = |paths: usize| (0..paths).map(Method::Alone).chain([Method::Adaptive]);
-    let of_part = |&paths: &usize| methods(paths).map(move |method| ((paths, method), seeds));
+    let wanted = |method: &Method| {
+        setting.methods.is_empty() || setting.methods.iter().any(|name| name == method.name())
+    };
+    let methods = |paths: usize| -> Vec<Method> {
+        (0..paths).map(Method::Alone).chain([Method::Adaptive]).filter(wanted).collect()
+    };
+    let of_part =
+        |&paths: &usize| methods(paths).into_iter().map(move |method| ((paths, method), seeds));
     let cases: Vec<((usize, Method), u64)> = parts.iter().flat_map(of_part).collect();
     let scene = |&(paths, method): &(usize, Method), seed| {
         method.scene(draw(seed, paths), Span::USUAL.duration, seed)
@@ -62,11 +68,12 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
     let mut rest = runs.cases.into_iter();
     let mut drawn = Vec::new();
     for paths in parts {
-        let rates: Vec<Vec<f64>> = rest.by_ref().take(paths + 1).collect();
+        let methods = methods(paths);
+        let rates: Vec<Vec<f64>> = rest.by_ref().take(methods.len()).collect();
         for index in 0..seeds {
             let seed = setting.first_seed + index;
             let mut rates: Vec<f64> = rates.iter().map(|of| of[index as usize]).collect();
-            let tunnel = rates.pop().unwrap_or(f64::NAN);
+            let tunnel = rates.pop_if(|_| methods.contains(&Method::Adaptive)).unwrap_or(f64::NAN);
             drawn.push(Drawn { seed, links: draw(seed, paths), alone: rates, tunnel });
         }
     }
@@ -82,14 +89,16 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
 struct Drawn {
     seed: u64,
     links: Vec<Path>,
-    /// The rates over each of its paths alone.
+    /// The rates over those of its paths alone that were run.
     alone: Vec<f64>,
+    /// The rate of the tunnel; NaN if it was not run.
     tunnel: f64,
 }
 
 impl Drawn {
+    /// Returns the rate of the best of its paths alone that were run; NaN if none was.
     fn best(&self) -> f64 {
-        self.alone.iter().copied().fold(0.0, f64::max)
+        self.alone.iter().copied().fold(f64::NAN, f64::max)
     }
 
     /// Returns the rate of the tunnel as a share of what the best path carries alone.
