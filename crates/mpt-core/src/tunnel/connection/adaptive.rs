@@ -23,28 +23,29 @@ impl<P: Copy> Connection<P> {
     /// no path has room.
     pub(super) fn encapsulate_adaptive(
         &mut self,
-        offer: Offer<'_>,
+        offer: Offer<'_, '_>,
         mtu: u16,
         flow_seed: u64,
         paths: &mut Paths,
         transmits: &mut Vec<Transmit>,
     ) -> Result<Envelope, InnerDrop> {
         let Offer { packet, now, queue_limit } = offer;
-        let InnerPacket { bytes: packet, summary, checksum, segments, largest } = packet;
+        let InnerPacket { bytes: ref mut packet, ref summary, checksum, segments, largest } =
+            *packet;
         if self.scheduler.active_tier().is_none() {
             return Err(InnerDrop::NoPath);
         }
         let flow_hash = summary.flow_hash(flow_seed);
         let dscp = if self.copy_dscp { summary.tos } else { 0 };
         let outer_tos = ecn::encapsulate(summary.ecn(), self.ecn).with_tos(dscp);
-        let sizes = SegmentSizes::new(&summary, packet, segments, largest);
-        if mss::clamp(packet, &summary, mtu, checksum) {
+        let sizes = SegmentSizes::new(summary, packet, segments, largest);
+        if mss::clamp(packet, summary, mtu, checksum) {
             self.tally.remarks.mss_clamped += 1;
         }
         let protocol = summary.version.into();
         let header = self.header(protocol);
         let ipv6 = summary.version == ip::Version::V6;
-        let protected = self.protects(now, &summary, segments);
+        let protected = self.protects(now, summary, segments);
         let mut envelope = Envelope { header, outer_tos, flow_hash, stored: None, protected };
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 

@@ -104,9 +104,10 @@ pub(crate) struct Tally {
     corrected: FecCounters,
 }
 
-/// A packet or super-packet that was offered to the connection.
-pub(crate) struct Offer<'a> {
-    pub(crate) packet: InnerPacket<'a>,
+/// A packet or super-packet that was offered to the connection. It stays where it is: copying its
+/// headers from stage to stage takes a tenth of the time of sending it.
+pub(crate) struct Offer<'a, 'b> {
+    pub(crate) packet: &'a mut InnerPacket<'b>,
     pub(crate) now: Instant,
     /// Bytes that may wait in the queue.
     pub(crate) queue_limit: usize,
@@ -248,12 +249,12 @@ impl<P: Copy> Connection<P> {
     /// `transmits`.
     pub(crate) fn encapsulate(
         &mut self,
-        offer: Offer<'_>,
+        offer: Offer<'_, '_>,
         flow_seed: u64,
         paths: &mut Paths,
         transmits: &mut Vec<Transmit>,
     ) -> Result<Envelope, InnerDrop> {
-        let InnerPacket { summary, segments, largest, .. } = offer.packet;
+        let InnerPacket { ref summary, segments, largest, .. } = *offer.packet;
         if !self.direction.sends() {
             return Err(InnerDrop::Direction);
         }
@@ -274,9 +275,9 @@ impl<P: Copy> Connection<P> {
         if scheduler.mapping() == Mapping::Adaptive {
             return self.encapsulate_adaptive(offer, mtu, flow_seed, paths, transmits);
         }
-        let InnerPacket { bytes: packet, checksum, .. } = offer.packet;
+        let InnerPacket { bytes: packet, summary, checksum, .. } = offer.packet;
         let flow_hash = if self.hash_flows { summary.flow_hash(flow_seed) } else { 0 };
-        let sizes = SegmentSizes::new(&summary, packet, segments, largest);
+        let sizes = SegmentSizes::new(summary, packet, segments, largest);
 
         for segment in 0..segments {
             let sequence = self.next_sequence;
@@ -305,7 +306,7 @@ impl<P: Copy> Connection<P> {
             }
             self.sent.add(1, bytes);
         }
-        if mss::clamp(packet, &summary, mtu, checksum) {
+        if mss::clamp(packet, summary, mtu, *checksum) {
             self.tally.remarks.mss_clamped += 1;
         }
         let dscp = if self.copy_dscp { summary.tos } else { 0 };

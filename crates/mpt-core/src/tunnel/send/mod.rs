@@ -188,16 +188,15 @@ impl<P: Copy> Tunnels<P> {
         device: DeviceId,
         mut packet: InnerPacket<'_>,
     ) -> Result<Sent, InnerDrop> {
-        let segments = packet.segments.max(1);
-        packet.segments = segments;
+        packet.segments = packet.segments.max(1);
         self.transmits.clear();
-        match self.encapsulate(now, device, packet) {
+        match self.encapsulate(now, device, &mut packet) {
             Ok((connection, envelope)) => Ok(Sent { connection, envelope }),
             Err((connection, reason)) => {
                 let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
                 let drops =
                     connection.map_or(&mut self.inner_drops, |it| &mut it.tally.inner_drops);
-                drops.add(reason, u64::from(segments));
+                drops.add(reason, u64::from(packet.segments));
                 Err(reason)
             }
         }
@@ -242,7 +241,7 @@ impl<P: Copy> Tunnels<P> {
         &mut self,
         now: Instant,
         device: DeviceId,
-        packet: InnerPacket<'_>,
+        packet: &mut InnerPacket<'_>,
     ) -> Result<(ConnectionId, Envelope), (Option<ConnectionId>, InnerDrop)> {
         let summary = &packet.summary;
         let id = if scope::stays_on_link(summary) {
