@@ -49,11 +49,9 @@ pub(in super::super) fn run(experiment: &Experiment, setting: &Setting<'_>) -> R
         .filter(|(name, _)| is_chosen(setting, name))
         .map(|&(_, paths)| paths)
         .collect();
-    let wanted = |method: &Method| {
-        setting.methods.is_empty() || setting.methods.iter().any(|name| name == method.name())
-    };
     let methods = |paths: usize| -> Vec<Method> {
-        (0..paths).map(Method::Alone).chain([Method::Adaptive]).filter(wanted).collect()
+        let all = (0..paths).map(Method::Alone).chain([Method::Adaptive]);
+        all.filter(|method| method.is_chosen(setting.methods)).collect()
     };
     let of_part =
         |&paths: &usize| methods(paths).into_iter().map(move |method| ((paths, method), seeds));

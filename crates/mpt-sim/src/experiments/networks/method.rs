@@ -32,9 +32,12 @@ const PING_INTERVAL: Duration = Duration::from_millis(50);
 impl Method {
     /// Returns those of these names; all of them where none is named.
     pub(super) fn chosen(names: &[String]) -> Vec<Self> {
-        let pairs = ALL.into_iter().zip(METHODS);
-        let named = |name: &str| names.is_empty() || names.iter().any(|it| it == name);
-        pairs.filter(|(_, name)| named(name)).map(|(method, _)| method).collect()
+        ALL.into_iter().filter(|method| method.is_chosen(names)).collect()
+    }
+
+    /// True if its name is one of these; true if none is named.
+    pub(super) fn is_chosen(self, names: &[String]) -> bool {
+        names.is_empty() || names.iter().any(|it| it == self.name())
     }
 
     /// Returns the methods of these names that have a tunnel, where all rates are alike, so that their proportion says nothing.
