@@ -138,6 +138,14 @@ pub(crate) fn rules(host: &Host, version: &str) -> Vec<String> {
     shown.lines().filter(|line| !of_kernel(line)).map(str::to_owned).collect()
 }
 
+/// Returns the routes of the daemon as `ip` writes them for one version of IP, sorted.
+pub(crate) fn daemon_routes(host: &Host, version: &str) -> Vec<String> {
+    let shown = host.ip(&format!("{version} route show table all proto 109"));
+    let mut lines: Vec<_> = shown.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
 /// Returns the command of `ip` that removes a rule as `ip rule` shows it.
 pub(crate) fn deletion(shown: &str) -> String {
     let (priority, rule) = shown.split_once(':').unwrap();

@@ -8,8 +8,8 @@ use mpt_api::Command;
 
 use crate::hosts::{Daemon, Pair, wait_for};
 use crate::internet::{
-    Flood, a_reload_changes_the_addresses, a_start_after_a_crash_fails, batch, both, deletion,
-    hosts, rules, unblock, way_to_server, within_a_second,
+    Flood, a_reload_changes_the_addresses, a_start_after_a_crash_fails, batch, both, daemon_routes,
+    deletion, hosts, rules, unblock, way_to_server, within_a_second,
 };
 use crate::support::{Picture, wait_for_state};
 
@@ -49,12 +49,7 @@ fn while_each_rule_is_removed_by_hand() {
 fn while_each_table_is_flushed() {
     let (pair, configs) = hosts();
     let [_a, _b] = pair.start(&configs);
-    let routes = |version: &str| {
-        let shown = pair.a.ip(&format!("{version} route show table all proto 109"));
-        let mut lines: Vec<_> = shown.lines().map(str::to_owned).collect();
-        lines.sort();
-        lines
-    };
+    let routes = |version: &str| daemon_routes(&pair.a, version);
     let flood = Flood::start(&pair.a);
     for version in ["-4", "-6"] {
         let before = routes(version);

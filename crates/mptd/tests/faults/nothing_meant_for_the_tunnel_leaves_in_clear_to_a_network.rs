@@ -8,8 +8,8 @@ use mpt_api::Command;
 
 use crate::hosts::{Config, Pair, wait_for};
 use crate::internet::{
-    Flood, a_reload_changes_the_addresses, a_start_after_a_crash_fails, batch, both, deletion,
-    hosts, rules, unblock, way_to_server, within_a_second,
+    Flood, a_reload_changes_the_addresses, a_start_after_a_crash_fails, batch, both, daemon_routes,
+    deletion, hosts, rules, unblock, way_to_server, within_a_second,
 };
 use crate::support::Picture;
 
@@ -77,11 +77,9 @@ fn while_what_keeps_it_inside_is_removed() {
 
 /// Returns every rule and every route of the daemon for one version of IP (`-4`, `-6`), as `ip` writes them.
 fn rules_and_routes(pair: &Pair, version: &str) -> Vec<String> {
-    let routes = pair.a.ip(&format!("{version} route show table all proto 109"));
-    let mut lines = rules(&pair.a, version);
-    lines.extend(routes.lines().map(str::to_owned));
-    lines.sort();
-    lines
+    let mut rules = rules(&pair.a, version);
+    rules.sort();
+    [rules, daemon_routes(&pair.a, version)].concat()
 }
 
 /// systemd-networkd does this when it starts: it removes every rule and every route without device that neither it nor the kernel made.
