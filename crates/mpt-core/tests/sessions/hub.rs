@@ -24,12 +24,12 @@ pub struct Daemon {
     pub session: Option<SessionId>,
 }
 
-/// What a hub with a slow processor does in 5 ms.
+/// The work that a hub with a slow processor does in 5 ms.
 #[derive(Clone, Copy)]
 pub struct Speed {
     /// Frames that it takes or sends.
     pub frames: usize,
-    /// Frames that one of a handshake costs as much as.
+    /// Cost of a frame of a handshake, in frames of any other kind.
     pub handshake: usize,
     /// Frames that its socket holds.
     pub waiting: usize,
@@ -41,7 +41,7 @@ pub struct Hub {
     pub speed: Option<Speed>,
     /// Frames for which the hub's socket had no room.
     pub dropped: usize,
-    /// What the hub may still do in this step.
+    /// The frames that the hub may still take or send in this step.
     budget: usize,
     /// The frames in its socket.
     inbox: VecDeque<(SocketAddr, SocketId, Vec<u8>)>,

@@ -14,7 +14,7 @@ const SPEED: Speed = Speed { frames: 46, handshake: 10, waiting: 320 };
 /// The time after which all clients are there again.
 const SOON: Duration = Duration::from_secs(5);
 
-/// For a while the hub has so little time that it does so many frames in 5 ms. Returns the number of clients that it still had at the end.
+/// Lets the hub do only so many frames in 5 ms for a while. Returns the number of clients that it still had at the end.
 fn after(frames: usize, shortage: Duration) -> usize {
     let mut hub = Hub::new(CLIENTS);
     hub.allow((1..=CLIENTS).map(|client| key(client).public()));
@@ -67,7 +67,7 @@ fn after_40_s_with_three_fifths_of_what_it_needs() {
     assert!(left < CLIENTS, "it was too little for all");
 }
 
-/// What a few late answers add is not more than what was missing.
+/// The probes that a few late answers add are fewer than the hub can still serve.
 #[test]
 fn and_five_sixths_are_enough_for_all() {
     assert_eq!(after(28, Duration::from_secs(40)), CLIENTS);

@@ -1,18 +1,18 @@
-//! What a datagram from a socket turned out to be.
+//! The content of a datagram from a socket.
 
 use std::ops::Range;
 
 use crate::{ConnectionId, PathId, reorder};
 
-/// What a datagram turned out to be, and where in it that begins: its header is read only once.
+/// The content of a datagram, and the offset at which it begins: the header is read only once.
 #[derive(Clone, Debug)]
 pub(crate) enum Received {
     /// An inner packet that passed all checks.
     Packet(AcceptedDatagram),
     /// A frame of a session.
     Frame(usize),
-    /// No IP packet, but from the peer of a [`loose`](crate::ConnectionConfig::loose) connection over
-    /// this path: a message of a prototype.
+    /// A message of a prototype: no IP packet, but from the peer of a
+    /// [`loose`](crate::ConnectionConfig::loose) connection over this path.
     Message(PathId, usize),
 }
 
