@@ -1,8 +1,8 @@
 //! The programs of the kit.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Lines};
-use std::process::{Child, ChildStdout, Stdio};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
@@ -18,6 +18,7 @@ const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hostile");
 pub(crate) struct Program {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
+    stdin: ChildStdin,
     name: &'static str,
     _directory: TempDir,
 }
@@ -30,9 +31,10 @@ impl Program {
         fs::write(&file, config.to_string()).unwrap();
         let mut command = host.namespace.command(PYTHON).unwrap();
         command.args(["-B", &format!("{DIRECTORY}/{name}")]).arg(file);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { child, lines, name, _directory: directory }
+        let stdin = child.stdin.take().unwrap();
+        Self { child, lines, stdin, name, _directory: directory }
     }
 
     /// The next thing it says; panics when it ends before, with its status.
@@ -41,6 +43,11 @@ impl Program {
         let line =
             line.unwrap_or_else(|| panic!("{} ended: {}", self.name, self.child.wait().unwrap()));
         serde_json::from_str(&line.unwrap()).unwrap()
+    }
+
+    /// Lets a program that waits between its steps take the next one.
+    pub(crate) fn go_on(&mut self) {
+        writeln!(self.stdin).unwrap_or_else(|error| panic!("{} does not wait: {error}", self.name));
     }
 
     /// Everything it says until it has ended, which has to be a good end.

@@ -15,8 +15,6 @@ use crate::scene::{RATE, Scene, assert_fast, seconds};
 /// The changes that an attacker makes to sealed data.
 const SEALED_DATA: [&str; 7] =
     ["data", "reflect_data", "alter_data", "relabel_data", "cut_data", "swap_data", "turn_data"];
-/// Seconds between two kinds, in which the counters are looked at.
-const PAUSE: f64 = 0.3;
 
 /// A scene in which data is sealed, as it is by default.
 fn sealed() -> Scene {
@@ -26,7 +24,7 @@ fn sealed() -> Scene {
 /// Records on line 1 while the session of `a` begins, and attacks with that.
 fn attack(mut scene: Scene, kinds: &[&str], rate: u32, seconds: f64) -> (Scene, Vec<Value>) {
     let config = json!({
-        "ports": ["a1", "b1"], "record": 2.0, "kinds": kinds, "rate": rate, "seconds": 2.0 * seconds,
+        "ports": ["a1", "b1"], "record": 2.0, "kinds": kinds, "rate": rate, "seconds": 2.0 * seconds, "asked": true,
     });
     let mut program = Program::start(scene.pair.middle(), "onpath.py", &config);
     assert_eq!(program.said()["step"], "listening");
@@ -42,6 +40,7 @@ fn attack(mut scene: Scene, kinds: &[&str], rate: u32, seconds: f64) -> (Scene, 
     });
     assert_eq!(program.said()["step"], "recorded");
     let watch = scene.watch();
+    kinds.iter().for_each(|_| program.go_on());
     let said = scene.under_reload(|| program.finish());
     if rate == 1 {
         // One packet is refused for one reason.
@@ -89,7 +88,7 @@ fn by_data_once_more_or_changed() {
     let scene = Scene::with_equal_shares();
     for (rate, seconds) in [(0, seconds()), (1, 0.2), (RATE, seconds())] {
         let config = json!({
-            "ports": ["a1", "b1"], "record": 1.0, "kinds": SEALED_DATA, "rate": rate, "seconds": 2.0 * seconds, "pause": PAUSE,
+            "ports": ["a1", "b1"], "record": 1.0, "kinds": SEALED_DATA, "rate": rate, "seconds": 2.0 * seconds, "asked": true,
         });
         let mut program = Program::start(scene.pair.middle(), "onpath.py", &config);
         assert_eq!(program.said()["step"], "listening");
@@ -99,12 +98,15 @@ fn by_data_once_more_or_changed() {
         scene.under_reload(|| {
             for kind in SEALED_DATA {
                 let (before, refused) = (scene.counters(), scene.refused());
+                program.go_on();
                 let said = program.said();
                 assert_eq!(said["step"], kind);
                 match rate {
                     0 => scene.assert_counted(&before, &[said]),
                     // The bit that is changed decides for which reason a single packet is refused.
-                    1 => assert!(scene.refused() > refused, "{said}"),
+                    1 => wait_for(&format!("a packet of {said} is refused"), || {
+                        (scene.refused() > refused).then_some(())
+                    }),
                     _ => {
                         assert_fast(std::slice::from_ref(&said), rate);
                         scene.assert_counted(&before, &[said]);

@@ -2,7 +2,7 @@
 
     onpath.py CONFIG
 
-CONFIG is JSON: "ports" (the bridge's ports towards both ends), "record" (seconds to listen first), "kinds", "rate", "seconds", "pause" (seconds before each kind). It records what passes, and
+CONFIG is JSON: "ports" (the bridge's ports towards both ends), "record" (seconds to listen first), "kinds", "rate", "seconds", "asked" (true: before each kind it waits for a line on its standard input). It records what passes, and
 then sends it on again: as it was ("replay"), to its sender ("reflect"), with a bit changed ("alter"), or only the initiations ("initiations"). Of the data alone it sends each packet as it was ("data"), to its
 sender ("reflect_data"), with a bit changed ("alter_data"), and under numbers that are to come: as it was ("relabel_data"), cut ("cut_data"), with the content of another packet ("swap_data"), and to its sender under the
 sender's own index ("turn_data"). For each kind it prints a line of JSON.
@@ -167,7 +167,8 @@ def main():
     print(json.dumps({"step": "recorded", "frames": [len(way) for way in recorded]}), flush=True)
     for kind in config["kinds"]:
         # Who reads the lines looks at the counters before and after each kind.
-        time.sleep(config.get("pause", 0))
+        if config.get("asked"):
+            sys.stdin.readline()
         ways = attack(kind, recorded, chance)
         total, rates = 0, 0
         for port, frames in zip(config["ports"], ways):
