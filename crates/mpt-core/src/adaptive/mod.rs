@@ -36,7 +36,7 @@ use self::repair::state::Repairs;
 pub(crate) use self::repair::{Lack, Resend};
 pub(crate) use self::repair::{QUICK, held};
 pub(crate) use self::report::{Arrived, PeerReport, Received};
-pub(crate) use self::tag::Tag;
+pub(crate) use self::tag::{Queued, Tag};
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;
 use crate::session::RttEstimate;
@@ -117,7 +117,7 @@ pub(crate) const fn is_bulk(bytes: u32) -> bool {
 #[derive(Debug)]
 pub(crate) struct Adaptive {
     origin: Instant,
-    queue: FairQueue<Tag>,
+    queue: FairQueue<Queued>,
     log: SentLog,
     /// By slot.
     paths: Vec<Option<Sender>>,
@@ -134,8 +134,8 @@ pub(crate) struct Adaptive {
     sent: u32,
     /// True while the session looks seldom, and wants to know of the next packet.
     idle: bool,
-    /// The time at which no path took the first packet of the queue.
-    refused_at: i64,
+    /// The time at which no path took the first packet of the queue, if that ever happened.
+    refused_at: Option<i64>,
     /// The times up to which the last message but one and the last one had anchors.
     told: (i64, i64),
     keeper: Keeper,
@@ -158,7 +158,7 @@ impl Adaptive {
             unreported: None,
             sent: 0,
             idle: true,
-            refused_at: -AFTER_REFUSAL,
+            refused_at: None,
             told: (0, 0),
             keeper: Keeper::default(),
             repairs: Repairs::default(),
@@ -314,22 +314,22 @@ impl Adaptive {
     }
 
     /// Takes a packet whose segments do not leave now into the queue. Returns false if it is dropped.
-    pub(crate) fn store(&mut self, now: Instant, packet: Waiting<Tag>) -> bool {
+    pub(crate) fn store(&mut self, now: Instant, packet: Waiting<Queued>) -> bool {
         self.queue.push(now, packet).is_ok()
     }
 
     /// Returns the next segment that leaves the queue, if a path has credit for it.
     pub(crate) fn take(&mut self, now: Instant, number: u32) -> Option<Leaving> {
         let head = self.queue.peek(now)?;
-        let ipv6 = head.tag.protocol == gre::Protocol::IPV6;
+        let ipv6 = head.tag.tag.protocol == gre::Protocol::IPV6;
         let micros = self.micros(now);
         let Some(slot) = self.choose(micros, ipv6, head.sparse) else {
-            self.refused_at = micros;
+            self.refused_at = Some(micros);
             return None;
         };
         let Left { segment, bytes, mark, last, tag, waited, .. } = self.queue.pop(now)?;
         self.give(micros, slot, number, bytes, waited.as_micros() as i64);
-        let packet = tag.packet;
+        let Queued { packet, tag } = tag;
         if self.is_keeping() {
             self.keeper.note(micros, number, Kept { packet, segment, bytes, mark });
         }
@@ -347,7 +347,8 @@ impl Adaptive {
     pub(crate) fn take_released(&mut self, now: Instant) -> Option<(StoreId, Tag)> {
         while let Some(dropped) = self.queue.pop_dropped() {
             if dropped.last {
-                self.keeper.drop_rest(dropped.tag.packet, dropped.tag);
+                let Queued { packet, tag } = dropped.tag;
+                self.keeper.drop_rest(packet, tag);
             }
         }
         self.expire(self.micros(now));
@@ -359,7 +360,8 @@ impl Adaptive {
         let next = (!self.queue.is_empty()).then(|| self.next_credit()).flatten();
         // A path may have credit and be unable to carry the first packet. The time of the others
         // comes soon enough.
-        let next = next.map(|at| at.max(self.refused_at + AFTER_REFUSAL));
+        let again = self.refused_at.map(|at| at + AFTER_REFUSAL);
+        let next = next.map(|at| again.map_or(at, |again| at.max(again)));
         next.into_iter().chain(self.next_repair()).min().map(|at| self.instant(at))
     }
 
@@ -473,9 +475,9 @@ mod tests {
         }
         adaptive.set_ipv6(0, false);
         adaptive.set_ipv6(1, false);
-        let packet = StoreId(0);
         let protocol = gre::Protocol::IPV6;
-        let tag = Tag { protocol, outer_tos: 0, flow_hash: 1, packet, protected: false };
+        let tag = Tag { protocol, outer_tos: 0, flow_hash: 1, protected: false };
+        let packet = adaptive.add(1_400, tag);
         let packet = Waiting {
             flow: 1,
             segments: 1,
@@ -483,7 +485,7 @@ mod tests {
             total: 1_400,
             first: 0,
             ect: false,
-            tag,
+            tag: Queued { packet, tag },
         };
         assert!(adaptive.store(start, packet));
         let now = start + Duration::from_millis(1);

@@ -10,8 +10,14 @@ pub(crate) struct Tag {
     pub(crate) protocol: gre::Protocol,
     pub(crate) outer_tos: u8,
     pub(crate) flow_hash: u64,
-    /// The place at which the owner keeps the packet.
-    pub(crate) packet: StoreId,
     /// True if forward error correction protects the packet.
     pub(crate) protected: bool,
+}
+
+/// A packet that waits in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Queued {
+    /// The place at which the owner keeps the packet.
+    pub(crate) packet: StoreId,
+    pub(crate) tag: Tag,
 }

@@ -1,5 +1,7 @@
 //! The flows of a queue and the order in which they have their turns.
 
+use std::num::NonZeroU16;
+
 use super::law::Standing;
 use super::slots::Chain;
 use crate::StoreId;
@@ -11,8 +13,8 @@ pub const BUCKETS: usize = 1024;
 /// Bytes that a flow may send in its turn (RFC 8290 section 5.2.4).
 pub const QUANTUM: u32 = 1514;
 
-/// No flow.
-const NONE: u16 = u16::MAX;
+/// A link to a flow.
+type Link = super::link::Link<NonZeroU16>;
 
 /// The list that a flow stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub(super) struct Flow {
     /// The next segment leaves with a mark.
     pub(super) mark: bool,
     /// The next flow of its list, or the next free entry.
-    next: u16,
+    next: Option<Link>,
 }
 
 /// The amount of a flow that waits. It stands apart from [`Flow`] because the search for the
@@ -58,30 +60,28 @@ pub(super) struct Load {
 /// A list of flows, chained by [`Flow::next`].
 #[derive(Clone, Copy, Debug)]
 struct Ends {
-    first: u16,
-    last: u16,
+    first: Option<Link>,
+    last: Option<Link>,
 }
 
 impl Ends {
-    const EMPTY: Self = Self { first: NONE, last: NONE };
+    const EMPTY: Self = Self { first: None, last: None };
 
     fn push(&mut self, flows: &mut [Flow], index: u16) {
-        flows[usize::from(index)].next = NONE;
+        let link = Some(Link::to(index));
+        flows[usize::from(index)].next = None;
         match self.last {
-            NONE => self.first = index,
-            last => flows[usize::from(last)].next = index,
+            None => self.first = link,
+            Some(last) => flows[usize::from(last.index())].next = link,
         }
-        self.last = index;
+        self.last = link;
     }
 
     fn pop(&mut self, flows: &[Flow]) -> Option<u16> {
-        if self.first == NONE {
-            return None;
-        }
-        let index = self.first;
+        let index = self.first?.index();
         self.first = flows[usize::from(index)].next;
-        if self.first == NONE {
-            self.last = NONE;
+        if self.first.is_none() {
+            self.last = None;
         }
         Some(index)
     }
@@ -91,11 +91,11 @@ impl Ends {
 /// ever waited at the same time; without traffic it takes nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
-    /// By bucket: the index of its flow.
-    buckets: Vec<u16>,
+    /// By bucket: its flow.
+    buckets: Vec<Option<Link>>,
     flows: Vec<Flow>,
     loads: Vec<Load>,
-    free: u16,
+    free: Option<Link>,
     new: Ends,
     old: Ends,
 }
@@ -106,7 +106,7 @@ impl Flows {
             buckets: Vec::new(),
             flows: Vec::new(),
             loads: Vec::new(),
-            free: NONE,
+            free: None,
             new: Ends::EMPTY,
             old: Ends::EMPTY,
         }
@@ -126,12 +126,11 @@ impl Flows {
     /// (RFC 8290 section 4.1). `packet` fills its chain if no packet of it waits.
     pub(super) fn enter(&mut self, hash: u64, packet: StoreId) -> u16 {
         if self.buckets.is_empty() {
-            self.buckets = vec![NONE; BUCKETS];
+            self.buckets = vec![None; BUCKETS];
         }
         let bucket = (hash % BUCKETS as u64) as u16;
-        let found = self.buckets[usize::from(bucket)];
-        if found != NONE {
-            return found;
+        if let Some(found) = self.buckets[usize::from(bucket)] {
+            return found.index();
         }
         let flow = Flow {
             chain: Chain::of(packet),
@@ -139,21 +138,24 @@ impl Flows {
             deficit: i64::from(QUANTUM),
             standing: Standing::default(),
             mark: false,
-            next: NONE,
+            next: None,
         };
         let load = Load { bytes: 0, packets: 0, bucket };
-        let index = self.free;
-        let index = if index == NONE {
-            self.flows.push(flow);
-            self.loads.push(load);
-            (self.flows.len() - 1) as u16
-        } else {
-            self.free = self.flows[usize::from(index)].next;
-            self.flows[usize::from(index)] = flow;
-            self.loads[usize::from(index)] = load;
-            index
+        let index = match self.free {
+            None => {
+                self.flows.push(flow);
+                self.loads.push(load);
+                (self.flows.len() - 1) as u16
+            }
+            Some(free) => {
+                let index = free.index();
+                self.free = self.flows[usize::from(index)].next;
+                self.flows[usize::from(index)] = flow;
+                self.loads[usize::from(index)] = load;
+                index
+            }
         };
-        self.buckets[usize::from(bucket)] = index;
+        self.buckets[usize::from(bucket)] = Some(Link::to(index));
         self.new.push(&mut self.flows, index);
         index
     }
@@ -162,9 +164,9 @@ impl Flows {
     #[inline]
     pub(super) const fn head(&self) -> Option<(u16, List)> {
         match (self.new.first, self.old.first) {
-            (NONE, NONE) => None,
-            (NONE, old) => Some((old, List::Old)),
-            (new, _) => Some((new, List::New)),
+            (None, None) => None,
+            (None, Some(old)) => Some((old.index(), List::Old)),
+            (Some(new), _) => Some((new.index(), List::New)),
         }
     }
 
@@ -179,9 +181,9 @@ impl Flows {
     /// Removes the flow whose turn it is, of which nothing waits.
     pub(super) fn retire(&mut self) {
         if let Some(index) = self.pop_head() {
-            self.buckets[usize::from(self.loads[usize::from(index)].bucket)] = NONE;
+            self.buckets[usize::from(self.loads[usize::from(index)].bucket)] = None;
             self.flows[usize::from(index)].next = self.free;
-            self.free = index;
+            self.free = Some(Link::to(index));
         }
     }
 
@@ -196,7 +198,7 @@ impl Flows {
             By::Bytes => self.most(|load| load.bytes),
             By::Packets => self.most(|load| load.packets as usize),
         }?;
-        Some(self.buckets[usize::from(most)])
+        self.buckets[usize::from(most)].map(Link::index)
     }
 
     /// Returns the bucket of the flow with the largest amount. Amount and bucket are compared as one

@@ -17,6 +17,7 @@
 mod counters;
 mod flows;
 mod law;
+mod link;
 mod outcome;
 mod packet;
 mod slots;

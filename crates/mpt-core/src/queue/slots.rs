@@ -1,13 +1,14 @@
 //! The places of the packets: a slab with three kinds of chains through it.
 
+use std::num::NonZeroU32;
 use std::time::Instant;
 
 use super::outcome::Dropped;
 use super::packet::Waiting;
 use crate::StoreId;
 
-/// The end of a chain.
-const NONE: u32 = u32::MAX;
+/// A link to a place.
+type Link = super::link::Link<NonZeroU32>;
 
 /// The place of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +30,9 @@ struct Slot<T> {
     arrival: Instant,
     stage: Stage,
     /// The next packet of its flow, or the next free place.
-    next: u32,
+    next: Option<Link>,
     /// The next place with dropped segments that the owner does not know of.
-    next_dropped: u32,
+    next_dropped: Option<Link>,
     /// Dropped segments that the owner does not know of. While there are any, the place is not free.
     dropped: u16,
     /// Bytes of those.
@@ -61,14 +62,14 @@ impl Chain {
 #[derive(Clone, Debug)]
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
-    free: u32,
-    first_dropped: u32,
-    last_dropped: u32,
+    free: Option<Link>,
+    first_dropped: Option<Link>,
+    last_dropped: Option<Link>,
 }
 
 impl<T: Copy> Slots<T> {
     pub(super) const fn new() -> Self {
-        Self { slots: Vec::new(), free: NONE, first_dropped: NONE, last_dropped: NONE }
+        Self { slots: Vec::new(), free: None, first_dropped: None, last_dropped: None }
     }
 
     /// Puts a packet into a free place. `None`: `limit` places are in use.
@@ -83,19 +84,19 @@ impl<T: Copy> Slots<T> {
             packet,
             arrival,
             stage: Stage::Waiting,
-            next: NONE,
-            next_dropped: NONE,
+            next: None,
+            next_dropped: None,
             dropped: 0,
             dropped_bytes: 0,
         };
-        let id = self.free;
-        if id != NONE {
-            self.free = self.slots[id as usize].next;
-            self.slots[id as usize] = slot;
-            return Some(StoreId(id));
+        if let Some(free) = self.free {
+            let id = StoreId(free.index());
+            self.free = self.slots[index(id)].next;
+            self.slots[index(id)] = slot;
+            return Some(id);
         }
         let id = self.slots.len();
-        if id >= limit.min(NONE as usize) {
+        if id >= limit.min(u32::MAX as usize) {
             return None;
         }
         self.slots.push(slot);
@@ -115,16 +116,15 @@ impl<T: Copy> Slots<T> {
     /// Appends a packet to a chain.
     #[inline]
     pub(super) fn append(&mut self, chain: &mut Chain, id: StoreId) {
-        self.slots[index(chain.last)].next = id.0;
+        self.slots[index(chain.last)].next = Some(Link::to(id.0));
         chain.last = id;
     }
 
     /// Takes the first packet out of a chain that has others.
     #[inline]
     pub(super) fn advance(&self, chain: &mut Chain) {
-        let next = self.slots[index(chain.first)].next;
-        if next != NONE {
-            chain.first = StoreId(next);
+        if let Some(next) = self.slots[index(chain.first)].next {
+            chain.first = StoreId(next.index());
         }
     }
 
@@ -148,12 +148,13 @@ impl<T: Copy> Slots<T> {
     pub(super) fn drop_segment(&mut self, id: StoreId, bytes: u32, last: bool) {
         let slot = &mut self.slots[index(id)];
         if slot.dropped == 0 {
-            slot.next_dropped = NONE;
+            let link = Some(Link::to(id.0));
+            slot.next_dropped = None;
             match self.last_dropped {
-                NONE => self.first_dropped = id.0,
-                last => self.slots[last as usize].next_dropped = id.0,
+                None => self.first_dropped = link,
+                Some(last) => self.slots[last.index() as usize].next_dropped = link,
             }
-            self.last_dropped = id.0;
+            self.last_dropped = link;
         }
         let slot = &mut self.slots[index(id)];
         slot.dropped += 1;
@@ -166,14 +167,11 @@ impl<T: Copy> Slots<T> {
     /// Takes out the oldest report of dropped segments.
     #[inline]
     pub(super) fn pop_dropped(&mut self) -> Option<Dropped<T>> {
-        if self.first_dropped == NONE {
-            return None;
-        }
-        let id = StoreId(self.first_dropped);
+        let id = StoreId(self.first_dropped?.index());
         let slot = &mut self.slots[index(id)];
         self.first_dropped = slot.next_dropped;
-        if self.first_dropped == NONE {
-            self.last_dropped = NONE;
+        if self.first_dropped.is_none() {
+            self.last_dropped = None;
         }
         let dropped = Dropped {
             id,
@@ -191,7 +189,7 @@ impl<T: Copy> Slots<T> {
     /// Returns whether the owner knows of all that was dropped.
     #[inline]
     pub(super) const fn all_told(&self) -> bool {
-        self.first_dropped == NONE
+        self.first_dropped.is_none()
     }
 
     #[inline]
@@ -200,6 +198,6 @@ impl<T: Copy> Slots<T> {
         debug_assert!(slot.stage != Stage::Free && slot.dropped == 0);
         slot.stage = Stage::Free;
         slot.next = self.free;
-        self.free = id.0;
+        self.free = Some(Link::to(id.0));
     }
 }

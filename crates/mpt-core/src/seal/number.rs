@@ -4,9 +4,12 @@
 /// Half of what 32 bits can tell apart.
 const HALF: u64 = 1 << 31;
 
-/// The number with these lower 32 bits that is nearest to `near`: less than 2^31 above it, or at most
-/// 2^31 below it; above it where none is so far below. `u64::MAX`, which is no number, where the nearest
-/// one would not fit 64 bits.
+/// The last number that a packet can have.
+pub(super) const LAST: u64 = u64::MAX - 1;
+
+/// Returns the number with these lower 32 bits that is nearest to `near`: less than 2^31 above it, or at
+/// most 2^31 below it; above it where none is so far below. The result is above [`LAST`] if that number
+/// does not exist.
 #[inline]
 pub(crate) fn extend(near: u64, low: u32) -> u64 {
     let ahead = u64::from(low.wrapping_sub(near as u32));
@@ -39,7 +42,8 @@ mod tests {
         assert_eq!(extend(0, u32::MAX), u64::from(u32::MAX));
         assert_eq!(extend(3, u32::MAX), u64::from(u32::MAX));
         assert_eq!(extend(u64::MAX - 1, u32::MAX - 1), u64::MAX - 1);
-        assert_eq!(extend(u64::MAX - 1, 3), u64::MAX);
+        assert!(extend(u64::MAX - 1, 3) > LAST);
+        assert!(extend(u64::MAX - 1, u32::MAX) > LAST);
     }
 
     proptest! {

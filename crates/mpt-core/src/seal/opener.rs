@@ -1,7 +1,7 @@
 //! Opening what the peer sent under the keys of one handshake, each packet once.
 
 use super::cipher::Cipher;
-use super::number::extend;
+use super::number::{LAST, extend};
 use super::seen::Seen;
 use super::{HEADER_LEN, TAG_LEN};
 
@@ -62,7 +62,7 @@ impl Opener {
         let number = extend(self.highest, sequence);
         let len = datagram.len().checked_sub(TAG_LEN).ok_or(Refused::Unopened)?;
         let (header, body) = datagram.split_at_mut_checked(HEADER_LEN).ok_or(Refused::Unopened)?;
-        if number == u64::MAX || !self.seen.as_ref().is_none_or(|seen| seen.is_new(number, slot)) {
+        if number > LAST || !self.seen.as_ref().is_none_or(|seen| seen.is_new(number, slot)) {
             return Err(Refused::Replayed);
         }
         if !self.cipher.open(number, header, body) {

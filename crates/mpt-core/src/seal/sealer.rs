@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use mpt_wire::control::Suite;
 
 use super::cipher::Cipher;
-use super::number::extend;
+use super::number::{LAST, extend};
 use super::tags::Tags;
 use super::{HEADER_LEN, TAG_LEN};
 
@@ -14,8 +14,6 @@ use super::{HEADER_LEN, TAG_LEN};
 const MOST: u64 = 1 << 27;
 /// Packets sealed under one key after which new keys are asked for, so that they are there in time.
 const REKEY_AFTER: u64 = MOST / 2;
-/// The last number that is ever used: the next one is kept as the end of every life.
-const LAST: u64 = u64::MAX - 1;
 
 /// Seals packets in ascending order of their numbers. A number is sealed again only to the bytes that it
 /// was sealed to before, and only while the tag of these is kept.

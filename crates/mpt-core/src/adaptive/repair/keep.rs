@@ -78,7 +78,6 @@ impl Keeper {
             self.packets.push(None);
             StoreId(self.packets.len() as u32 - 1)
         });
-        let tag = Tag { packet: id, ..tag };
         self.packets[id.0 as usize] = Some(Packet { tag, bytes, batches: 0, waits: true });
         id
     }
@@ -239,13 +238,8 @@ mod tests {
 
     use super::*;
 
-    const TAG: Tag = Tag {
-        protocol: gre::Protocol::IPV4,
-        outer_tos: 0,
-        flow_hash: 0,
-        packet: StoreId(0),
-        protected: false,
-    };
+    const TAG: Tag =
+        Tag { protocol: gre::Protocol::IPV4, outer_tos: 0, flow_hash: 0, protected: false };
 
     fn kept(packet: StoreId, segment: u16) -> Kept {
         Kept { packet, segment, bytes: 1_400, mark: false }

@@ -4,7 +4,6 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::StoreId;
 use crate::adaptive::{PeerReport, Received, RepairCounters};
 use crate::scheduler::Member;
 
@@ -68,7 +67,6 @@ impl Scene {
             protocol: mpt_wire::gre::Protocol::IPV4,
             outer_tos: 0,
             flow_hash: 0,
-            packet: StoreId(0),
             protected: false,
         };
         let place = self.adaptive.is_keeping().then(|| self.adaptive.add(BYTES, tag));

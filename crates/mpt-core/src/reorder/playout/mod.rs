@@ -131,7 +131,7 @@ pub(crate) struct PlayOut<P> {
     /// Numbers from `front` on that the peer will not send again.
     refused: Refused,
     /// The arrival of the last packet that had to wait, or might have had to.
-    waited: i64,
+    waited: Option<i64>,
     /// The numbers that are still under way on the paths.
     under_way: UnderWay,
     /// Packets whose delay is to be measured, each with its path, number and arrival.
@@ -160,7 +160,7 @@ impl<P: Copy> PlayOut<P> {
             hurried: VecDeque::new(),
             passed: Passed::default(),
             refused: Refused::default(),
-            waited: i64::MIN / 2,
+            waited: None,
             under_way: UnderWay::default(),
             samples: Vec::new(),
             every: 1,
@@ -250,7 +250,7 @@ impl<P: Copy> PlayOut<P> {
     /// Lets the hold follow the present estimates of the paths.
     pub(crate) fn update_hold(&mut self, now: Instant) {
         let micros = self.micros(now);
-        let idle = micros - self.waited > IDLE;
+        let idle = self.waited.is_none_or(|at| micros - at > IDLE);
         self.refused.forget_before(self.front);
         self.hold.update(micros, idle);
         self.flows.set_hold(self.extra().as_micros() as i64);
@@ -369,7 +369,7 @@ impl<P: Copy> PlayOut<P> {
     /// time.
     pub(super) fn sample(&mut self, at: Times, path: usize, number: Sequence, class: Class) {
         if class.is_timed() {
-            self.waited = self.micros(at.now());
+            self.waited = Some(self.micros(at.now()));
         }
         if path == RESTORED {
             return;

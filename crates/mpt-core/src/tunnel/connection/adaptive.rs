@@ -9,7 +9,7 @@ use super::members::member;
 use super::sizes::SegmentSizes;
 use super::{Connection, Envelope, Offer, Tally};
 use crate::adaptive::{
-    Adaptive, Kept, Lack, Leaving, QueueState, RepairCounters, Resend, Tag, is_bulk,
+    Adaptive, Kept, Lack, Leaving, QueueState, Queued, RepairCounters, Resend, Tag, is_bulk,
 };
 use crate::path::{Estimate, Path, Paths, mtu};
 use crate::queue::Waiting;
@@ -49,7 +49,7 @@ impl<P: Copy> Connection<P> {
         let mut envelope = Envelope { header, outer_tos, flow_hash, stored: None, protected };
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 
-        let tag = Tag { protocol, outer_tos, flow_hash, packet: StoreId(0), protected };
+        let tag = Tag { protocol, outer_tos, flow_hash, protected };
         let total = sizes.total() as u32;
         let kept = adaptive.is_keeping() && adaptive.make_room(total as usize, queue_limit / 2);
         let mut place = kept.then(|| adaptive.add(total, tag));
@@ -78,9 +78,9 @@ impl<P: Copy> Connection<P> {
         let mut waits = false;
         if first < segments {
             let packet = *place.get_or_insert_with(|| adaptive.add(total, tag));
-            let tag = Tag { packet, ..tag };
             let ect = matches!(summary.ecn(), ecn::Ecn::Ect0 | ecn::Ecn::Ect1);
             let largest = sizes.of(0) as u32;
+            let tag = Queued { packet, tag };
             let waiting = Waiting { flow: flow_hash, segments, largest, total, first, ect, tag };
             let rest = u64::from(segments - first);
             // The owner keeps the whole super-packet until the last of its segments has left.
