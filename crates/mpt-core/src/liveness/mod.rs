@@ -305,6 +305,12 @@ impl Liveness {
         self.sending.state()
     }
 
+    /// Returns true from [`Liveness::suspend`] until [`Liveness::restart`].
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        self.sending.is_suspended()
+    }
+
     /// Returns true if the receiving direction is silent: no authenticated frame has come for as
     /// long as the peer may be silent on a path that works, or none at all yet.
     #[must_use]

@@ -137,7 +137,7 @@ impl Session {
         let Some(attempt) = &self.handshake.attempt else { return };
         let anchor = self.link.proved_anchor();
         let anchor = anchor.map(|anchor| (WITHOUT_PATH, anchor.destination()));
-        let paths = self.paths.iter().filter(|path| !path.down && path.remote.is_some());
+        let paths = self.paths.iter().filter(|path| !path.is_down() && path.remote().is_some());
         let ways = paths.map(|path| (path.own_id, Destination::Path(path.id))).chain(anchor);
         for (path_id, destination) in ways.filter(|way| only.is_none_or(|only| only == way.0)) {
             let initiation =

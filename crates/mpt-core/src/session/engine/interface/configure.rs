@@ -8,7 +8,7 @@ use crate::session::engine::lifecycle::session::{
     Beginning, Identity, Session, Terms, WITHOUT_PATH,
 };
 use crate::session::engine::paths::anchor::Anchor;
-use crate::session::engine::paths::path::SessionPath;
+use crate::session::engine::paths::path::{PeerName, SessionPath};
 use crate::session::engine::paths::source::Source;
 use crate::session::engine::{SessionConfig, SessionId, SessionPathId, Sessions};
 use crate::{ConnectionId, PathId, Tunnels};
@@ -179,9 +179,8 @@ impl Session {
                     path
                 }
             };
-            if peers.is_some() {
-                path.peer_id = peers;
-                path.bound = self.handshake.completed;
+            if let Some(id) = peers {
+                path.peer_name = Some(PeerName { id, bound: self.handshake.completed });
             }
             self.paths.push(path);
         }

@@ -83,13 +83,13 @@ impl Session {
             flaps: liveness.flaps(),
             mtu_phase: path.discovery.phase(),
             mtu_confirmed: path.discovery.is_confirmed(),
-            remote: path.remote,
+            remote: path.remote(),
             peer_state: path.peer.map(|entry| entry.state),
             peer_weight: path.peer.map(|entry| entry.weight),
             peer_sent: sent,
             peer_received: received,
-            frames: path.frames,
-            frame_bytes: path.frame_bytes,
+            frames: path.received.frames,
+            frame_bytes: path.received.bytes,
         }
     }
 }

@@ -76,7 +76,7 @@ impl Sessions {
         let session = self.at(slot).ok_or(TestRefused::NoSession)?;
         let path = session.paths.of(config.path).ok_or(TestRefused::NoPath)?;
         let remote = path
-            .remote
+            .remote()
             .filter(|_| path.is_up() && !path.is_suspended() && !session.keys.is_empty());
         let remote = remote.ok_or(TestRefused::Down)?;
         if busy {

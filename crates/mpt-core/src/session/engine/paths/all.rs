@@ -112,7 +112,7 @@ impl Paths {
     /// Returns the place of a path by its name in a frame.
     pub(crate) fn named(&self, ours: bool, wire_id: SessionPathId) -> Option<usize> {
         self.all.iter().position(|path| {
-            if ours { path.own_id == wire_id } else { path.peer_id == Some(wire_id) }
+            if ours { path.own_id == wire_id } else { path.peer_id() == Some(wire_id) }
         })
     }
 
@@ -144,7 +144,7 @@ impl Paths {
     /// Returns the path for a frame that may take any: another one each time, those that work first.
     pub(crate) fn any(&mut self, keys: &Epoch) -> Option<usize> {
         let usable = |path: &SessionPath| {
-            !path.is_suspended() && path.remote.is_some() && path.wire_id(keys).is_some()
+            !path.is_suspended() && path.remote().is_some() && path.wire_id(keys).is_some()
         };
         let in_turn = self.frames.all(self.all.len());
         let mut places = in_turn.filter(|&i| self.all.get(i).is_some_and(usable));

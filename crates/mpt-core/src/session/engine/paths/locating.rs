@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::path::SessionPath;
+use super::path::{PeerName, SessionPath};
 use super::source::Source;
 use crate::Tunnels;
 use crate::session::engine::lifecycle::session::Session;
@@ -25,16 +25,18 @@ impl Session {
         if ours || wire_id == 0 {
             return known;
         }
+        let completed = self.handshake.completed;
         if let Some(path) = known.and_then(|i| self.paths.get_mut(i)) {
-            let bound = std::mem::replace(&mut path.bound, self.handshake.completed);
+            let before = path.peer_name.replace(PeerName { id: wire_id, bound: completed });
+            let is_bound = before.is_some_and(|name| name.bound == completed);
             // A peer that has begun anew may give its names otherwise.
-            if bound == self.handshake.completed || !fresh || path.is_from(source) {
+            if is_bound || !fresh || path.is_from(source) {
                 return known;
             }
         }
         // A name that the peer uses no longer is none.
         let is_named = |path: &SessionPath| {
-            let id = path.peer_id.filter(|_| known.is_none());
+            let id = path.peer_id().filter(|_| known.is_none());
             id.is_some_and(|id| self.tables.peer.as_ref().is_none_or(|table| table.may_name(id)))
         };
         let free = |path: &&SessionPath| !is_named(path) && path.listens_on(source.socket);
@@ -43,18 +45,18 @@ impl Session {
         };
         let found = place(&|path| path.is_from(source))
             .or(known)
-            .or_else(|| place(&|path| path.remote.is_none()))
+            .or_else(|| place(&|path| path.remote().is_none()))
             .or_else(|| place(&|path| is_learnt(path, tunnels)))?;
         if Some(found) != known {
             if let Some(known) = known.and_then(|known| self.paths.get_mut(known)) {
-                known.peer_id = None;
+                known.peer_name = None;
             }
             let path = self.paths.get_mut(found)?;
-            if path.peer_id.replace(wire_id).is_some() && !path.is_suspended() {
+            let name = PeerName { id: wire_id, bound: completed };
+            if path.peer_name.replace(name).is_some() && !path.is_suspended() {
                 // The peer has removed its path and made another one.
                 path.liveness.revive(now);
             }
-            path.bound = self.handshake.completed;
             self.follow_table(now, found, connection, tunnels);
         }
         Some(found)
@@ -84,8 +86,7 @@ impl Session {
             if forgotten.is_err() || tunnels.set_path_remote(id, socket, remote).is_err() {
                 return;
             }
-            other.remote = None;
-            other.liveness.restart(now);
+            other.lose_remote(now);
         }
         if let Some(path) = self.paths.get_mut(i)
             && let Some(data) = tunnels.path(id)

@@ -146,7 +146,7 @@ impl Session {
     ) {
         let Some(path) = self.paths.get_mut(i) else { return };
         let Some(table) = &self.tables.peer else { return };
-        let wire_id = if table.ours { Some(path.own_id) } else { path.peer_id };
+        let wire_id = if table.ours { Some(path.own_id) } else { path.peer_id() };
         let Some(wire_id) = wire_id else { return };
         let entry = table.entry(wire_id);
         let before = path.peer;

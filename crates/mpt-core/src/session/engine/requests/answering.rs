@@ -66,7 +66,7 @@ impl Session {
             return None;
         }
         let known =
-            arrival.path.and_then(|i| self.paths.get(i)).filter(|path| path.remote.is_some());
+            arrival.path.and_then(|i| self.paths.get(i)).filter(|path| path.remote().is_some());
         let way = known.map(|path| (arrival.reply.wire_id, Destination::Path(path.id)));
         way.or_else(|| self.any_way(arrival.reply.place))
     }

@@ -65,7 +65,7 @@ impl Session {
             Place::Previous => self.keys.previous.as_ref(),
             Place::Candidate(at) => self.keys.candidates.get(at),
         }?;
-        path.remote?;
+        path.remote()?;
         Some((path.wire_id(keys)?, Destination::Path(path.id)))
     }
 
@@ -108,7 +108,7 @@ impl Session {
     /// a path down, which may be the only one.
     pub(crate) fn send_table(&mut self, now: Instant, shared: &mut Shared, place: Place) {
         for i in 0..self.paths.len() {
-            if self.paths.get(i).is_none_or(|path| path.cut_off) {
+            if self.paths.get(i).is_none_or(|path| path.is_cut_off()) {
                 continue;
             }
             let Some((wire_id, destination)) = self.way(place, i) else { continue };
@@ -157,7 +157,7 @@ impl Session {
     ) {
         for i in 0..self.paths.len() {
             // A report that the peer does not take the path may be old, so only the state of this end counts.
-            if self.paths.get(i).is_none_or(|path| path.down) {
+            if self.paths.get(i).is_none_or(|path| path.is_down()) {
                 continue;
             }
             let token = shared.random.u64();
@@ -211,7 +211,7 @@ impl Session {
         let data = path.and_then(|path| tunnels.path(path.id));
         ReportEntry {
             path_id,
-            frames: path.map_or(0, |path| path.frames),
+            frames: path.map_or(0, |path| path.received.frames),
             sent: data.map_or(0, |data| data.sent().packets),
             received: data.map_or(0, |data| data.received().packets),
         }

@@ -1,25 +1,72 @@
 //! One path of a session.
 
+mod addresses;
+mod pace;
+
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mpt_wire::control::{Economy, PathEntry, PathState};
 
+use self::addresses::Addresses;
+use self::pace::Pace;
 use super::candidate::Candidate;
 use super::source::Source;
 use crate::liveness::{Liveness, State, Timing};
 use crate::path::discovery::{Bounds, Discovery};
+use crate::path::{DownReason, DownReasons};
 use crate::session::OneWay;
 use crate::session::engine::keys::epochs::Epoch;
 use crate::session::engine::measurement::survey::Survey;
 use crate::session::engine::{Destination, SessionPathId};
-use crate::{DownReason, Path, PathConfig, PathId, SocketId, Tunnels};
+use crate::{Path, PathId, SocketId, Tunnels};
 
-/// A path that carries so many bytes of data in a second, both ways together, is busy: the probes of
-/// the usual keepalive are about a tenth of it.
-const BUSY: f64 = 25_000.0;
-/// The time over which that is looked at.
-const WEIGHED_OVER: Duration = Duration::from_secs(1);
+/// The use that the owner of this end allows of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OwnUse {
+    /// The path may be used.
+    Open,
+    /// The administrator or the cap has taken the path out of use. Frames that say so may leave on it.
+    Closed,
+    /// The interface is down, so nothing can be sent.
+    CutOff,
+}
+
+impl OwnUse {
+    fn of(reasons: DownReasons) -> Self {
+        if reasons.contains(DownReason::Interface) {
+            Self::CutOff
+        } else if is_closed(reasons) {
+            Self::Closed
+        } else {
+            Self::Open
+        }
+    }
+}
+
+/// Returns true if the administrator or the cap has taken a path out of use.
+fn is_closed(reasons: DownReasons) -> bool {
+    let closing = [DownReason::Administrative, DownReason::Cap];
+    closing.into_iter().any(|reason| reasons.contains(reason))
+}
+
+/// The peer's name of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerName {
+    /// The name of the path in frames under keys whose handshake the peer began.
+    pub(crate) id: SessionPathId,
+    /// The number of completed handshakes when the name was last known to be right.
+    pub(crate) bound: u64,
+}
+
+/// The authenticated frames that have come on a path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameCount {
+    /// Their number, modulo 2^32.
+    pub(crate) frames: u32,
+    /// Their bytes, without anything around them.
+    pub(crate) bytes: u64,
+}
 
 /// One path of a session.
 #[derive(Debug)]
@@ -30,42 +77,24 @@ pub(crate) struct SessionPath {
     /// Its name in frames under keys whose handshake this end began.
     pub(crate) own_id: SessionPathId,
     /// Its name under the other ones, once the peer has told it.
-    pub(crate) peer_id: Option<SessionPathId>,
-    pub(crate) liveness: Liveness,
-    /// The timers where nothing is to be spared.
-    timing: Timing,
-    /// The economy that is configured for the path.
-    economy: Economy,
-    /// True while the path carries so much data that its probes do not matter.
-    busy: bool,
-    /// Bytes of data that it had carried, and when.
-    weighed: (u64, Instant),
-    /// The sizes of outer packets that the path carries.
-    pub(crate) discovery: Discovery,
-    /// The loss of the path, and the variation of its delays.
-    pub(crate) survey: Survey,
-    /// Authenticated frames received on it.
-    pub(crate) frames: u32,
-    /// Their bytes, without anything around them.
-    pub(crate) frame_bytes: u64,
-    /// Its interface is down, so nothing can be sent.
-    pub(crate) cut_off: bool,
-    /// Down by the administrator, its cap or its interface.
-    pub(crate) down: bool,
+    pub(crate) peer_name: Option<PeerName>,
+    addresses: Addresses,
+    /// Another address, which was asked whether the peer is there.
+    pub(crate) candidate: Option<Candidate>,
+    own_use: OwnUse,
     /// The last announcement of the peer about the path.
     pub(crate) peer: Option<PathEntry>,
     /// Data packets the peer sent and received on it, as it says.
     pub(crate) peer_traffic: (u64, u64),
-    pub(crate) candidate: Option<Candidate>,
-    /// By the clocks in the peer's frames.
+    pub(crate) received: FrameCount,
+    pub(crate) liveness: Liveness,
+    pace: Pace,
+    /// The sizes of outer packets that the path carries.
+    pub(crate) discovery: Discovery,
+    /// The loss of the path, and the variation of its delays.
+    pub(crate) survey: Survey,
+    /// The one-way delay by the clocks in the peer's frames.
     pub(crate) one_way: OneWay,
-    /// Under how many handshakes `peer_id` was known to be right last.
-    pub(crate) bound: u64,
-    suspended: bool,
-    sockets: Vec<SocketId>,
-    local: Option<std::net::IpAddr>,
-    /// The remote address of the path, while that is known.
-    pub(crate) remote: Option<SocketAddr>,
 }
 
 impl SessionPath {
@@ -75,28 +104,19 @@ impl SessionPath {
             id,
             name: path.name().to_owned(),
             own_id,
-            peer_id: None,
+            peer_name: None,
+            addresses: Addresses::of(path),
+            candidate: None,
+            own_use: OwnUse::Open,
+            peer: None,
+            peer_traffic: (0, 0),
+            received: FrameCount::default(),
             liveness: Liveness::new(now, timing),
-            timing,
-            economy: Economy::NONE,
-            busy: false,
-            weighed: (0, now),
+            pace: Pace::new(now, timing),
             // The true bounds follow before it is up.
             discovery: Discovery::new(now, Bounds { min: mtu, base: mtu, max: mtu }),
             survey: Survey::new(now),
-            frames: 0,
-            frame_bytes: 0,
-            cut_off: false,
-            down: false,
-            peer: None,
-            peer_traffic: (0, 0),
-            candidate: None,
             one_way: OneWay::new(),
-            bound: 0,
-            suspended: false,
-            sockets: path.config().sockets.clone(),
-            local: path.config().local,
-            remote: None,
         };
         this.follow(now, path);
         this
@@ -109,58 +129,40 @@ impl SessionPath {
 
     /// Takes over what others have changed.
     pub(crate) fn follow(&mut self, now: Instant, path: &Path) {
-        let reasons = path.down_reasons();
-        self.cut_off = reasons.contains(DownReason::Interface);
-        let ours = [DownReason::Administrative, DownReason::Cap, DownReason::Interface];
-        self.down = ours.into_iter().any(|reason| reasons.contains(reason));
-        let config = path.config();
-        self.remote = path.remote();
-        let is_other = !self.has_same_sockets(config) || self.local != config.local;
-        self.sockets.clone_from(&config.sockets);
-        self.local = config.local;
-        if is_other {
-            if !self.suspended {
+        self.own_use = OwnUse::of(path.down_reasons());
+        if self.addresses.follow(path) {
+            if !self.is_suspended() {
                 self.liveness.restart(now);
             }
-            self.discovery.restart(now);
-            self.survey = Survey::new(now);
-            self.one_way = OneWay::new();
+            self.measure_anew(now);
         }
-        self.economy = path.economy();
+        self.pace.set_economy(path.economy());
         self.suspend_or_restart(now);
         self.pace(now);
     }
 
+    /// Forgets what was measured, since the way of the packets is another one.
+    fn measure_anew(&mut self, now: Instant) {
+        self.discovery.restart(now);
+        self.survey = Survey::new(now);
+        self.one_way = OneWay::new();
+    }
+
     /// Other timers from now on.
     pub(crate) fn set_timing(&mut self, now: Instant, timing: Timing) {
-        self.timing = timing;
+        self.pace.set_timing(timing);
         self.pace(now);
     }
 
     /// Probes it as often as both ends would like.
     pub(crate) fn pace(&mut self, now: Instant) {
-        let economy = self.economy.with(self.economy_of_peer());
-        let timing = match economy {
-            Economy::NONE => self.timing,
-            // A late death would cost more than the probes.
-            _ if self.busy => self.timing,
-            _ => self.timing.sparing(),
-        };
-        self.liveness.set_timing(now, timing);
+        self.liveness.set_timing(now, self.pace.timing(self.economy_of_peer()));
     }
 
-    /// Looks how much data it carries, if it is to be used sparingly.
+    /// Measures how much data it carries, which decides how often it is probed where that is to be
+    /// spared.
     pub(crate) fn weigh(&mut self, now: Instant, path: &Path) {
-        let (before, then) = self.weighed;
-        let elapsed = now.saturating_duration_since(then);
-        if elapsed < WEIGHED_OVER {
-            return;
-        }
-        let bytes = path.sent().bytes + path.received().bytes;
-        self.weighed = (bytes, now);
-        let rate = bytes.saturating_sub(before) as f64 / elapsed.as_secs_f64();
-        let busy = rate >= if self.busy { BUSY / 2.0 } else { BUSY };
-        if busy != std::mem::replace(&mut self.busy, busy) {
+        if self.pace.weigh(now, path.sent().bytes + path.received().bytes) {
             self.pace(now);
         }
     }
@@ -170,20 +172,10 @@ impl SessionPath {
         self.peer.map_or(Economy::NONE, |entry| entry.economy)
     }
 
-    /// Returns true if confirmations with its sockets so far also hold for those of `config`. Order
-    /// and repetition do not matter. A path that learns its remote address collects the sockets on
-    /// which it was heard, and a socket that is removed is no longer needed.
-    fn has_same_sockets(&self, config: &PathConfig) -> bool {
-        let is_within =
-            |these: &[SocketId], those: &[SocketId]| these.iter().all(|it| those.contains(it));
-        is_within(&config.sockets, &self.sockets)
-            && (config.remote.is_learnt() || is_within(&self.sockets, &config.sockets))
-    }
-
     /// Probes it or not, as both ends hold it for usable.
     pub(crate) fn suspend_or_restart(&mut self, now: Instant) {
-        let suspended = self.down || self.is_refused();
-        if suspended != std::mem::replace(&mut self.suspended, suspended) {
+        let suspended = self.is_down() || self.is_refused();
+        if suspended != self.is_suspended() {
             if suspended {
                 self.liveness.suspend(now);
             } else {
@@ -210,18 +202,47 @@ impl SessionPath {
         self.liveness.state() == State::Up
     }
 
+    /// Returns true if it is neither probed nor used, as one of the ends wants it.
     pub(crate) fn is_suspended(&self) -> bool {
-        self.suspended
+        self.liveness.is_suspended()
+    }
+
+    /// Returns true if this end does not use it: by the administrator, its cap or its interface.
+    pub(crate) fn is_down(&self) -> bool {
+        self.own_use != OwnUse::Open
+    }
+
+    /// Returns true if its interface is down, so that nothing can be sent.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.own_use == OwnUse::CutOff
+    }
+
+    /// Returns its name in frames under keys whose handshake the peer began, once the peer has told it.
+    pub(crate) fn peer_id(&self) -> Option<SessionPathId> {
+        self.peer_name.map(|name| name.id)
+    }
+
+    /// Returns its remote address, while that is known.
+    pub(crate) fn remote(&self) -> Option<SocketAddr> {
+        self.addresses.remote()
+    }
+
+    /// Begins anew without a remote address, which another path has now.
+    pub(crate) fn lose_remote(&mut self, now: Instant) {
+        self.addresses.forget_remote();
+        if !self.is_suspended() {
+            self.liveness.restart(now);
+        }
     }
 
     /// Its name in frames under these keys.
     pub(crate) fn wire_id(&self, keys: &Epoch) -> Option<SessionPathId> {
-        if keys.is_initiator() { Some(self.own_id) } else { self.peer_id }
+        if keys.is_initiator() { Some(self.own_id) } else { self.peer_id() }
     }
 
     /// Returns the address to which a frame from there is answered.
     pub(crate) fn answer_to(&self, socket: SocketId, remote: SocketAddr) -> Destination {
-        if self.goes_to(remote) && self.sockets.first() == Some(&socket) {
+        if self.goes_to(remote) && self.addresses.leaves_by(socket) {
             Destination::Path(self.id)
         } else {
             Destination::Address { socket, remote }
@@ -230,43 +251,37 @@ impl SessionPath {
 
     /// An authentic frame of `len` bytes came on it.
     pub(crate) fn handle_frame(&mut self, now: Instant, len: usize) {
-        self.frames = self.frames.wrapping_add(1);
-        self.frame_bytes += len as u64;
+        self.received.frames = self.received.frames.wrapping_add(1);
+        self.received.bytes += len as u64;
         self.liveness.handle_frame(now);
     }
 
     /// Returns true if its frames arrive from another address than they are sent to.
     pub(crate) fn is_elsewhere(&self, socket: SocketId, remote: SocketAddr) -> bool {
-        !self.goes_to(remote) || !self.sockets.contains(&socket)
+        !self.goes_to(remote) || !self.listens_on(socket)
     }
 
+    /// Returns true if its packets go to this address.
     pub(crate) fn goes_to(&self, remote: SocketAddr) -> bool {
-        self.remote.is_some_and(|own| {
-            own.port() == remote.port() && own.ip().to_canonical() == remote.ip().to_canonical()
-        })
+        self.addresses.goes_to(remote)
+    }
+
+    /// Returns true if its packets may arrive on this socket.
+    pub(crate) fn listens_on(&self, socket: SocketId) -> bool {
+        self.addresses.listens_on(socket)
     }
 
     /// Returns true if a frame from there is from the peer's end of this path, as far as that is
-    /// known. The port is not compared, since there may be a NAT.
+    /// known.
     pub(crate) fn is_from(&self, source: Source) -> bool {
-        let same =
-            |remote: SocketAddr| remote.ip().to_canonical() == source.remote.ip().to_canonical();
-        self.listens_on(source.socket) && self.remote.is_some_and(same)
+        self.addresses.is_from(source)
     }
 
     /// Its other end has moved, and has answered from there.
     pub(crate) fn arrive_at(&mut self, now: Instant, path: &Path) {
-        self.remote = path.remote();
-        self.sockets.clone_from(&path.config().sockets);
-        self.local = path.config().local;
+        self.addresses.follow(path);
         self.liveness.moved(now);
-        self.discovery.restart(now);
-        self.survey = Survey::new(now);
-        self.one_way = OneWay::new();
-    }
-
-    pub(crate) fn listens_on(&self, socket: SocketId) -> bool {
-        self.sockets.contains(&socket)
+        self.measure_anew(now);
     }
 
     /// An authentic, fresh frame came from elsewhere. Gives the token of a challenge to be sent
@@ -288,8 +303,7 @@ impl SessionPath {
     /// Returns the announcement of the path. `carries` is true if data is sent on it now.
     pub(crate) fn entry(&self, wire_id: SessionPathId, path: &Path, carries: bool) -> PathEntry {
         let reasons = path.down_reasons();
-        let taken = [DownReason::Administrative, DownReason::Cap];
-        let state = if taken.into_iter().any(|reason| reasons.contains(reason)) {
+        let state = if is_closed(reasons) {
             PathState::ADMINISTRATIVELY_DOWN
         } else if reasons.contains(DownReason::Interface) {
             PathState::INTERFACE_DOWN
