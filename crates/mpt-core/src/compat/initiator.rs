@@ -147,7 +147,7 @@ mod tests {
     fn a_message_is_sent_six_times_in_three_seconds() {
         let start = Instant::now();
         let mut exchange =
-            Exchange::new(start, Some(Announcement::new(PathId(1), true)), PathId(2));
+            Exchange::new(start, Some(Announcement::new(PathId::first(1), true)), PathId::first(2));
         let mut sent = Vec::new();
         let failed = loop {
             let now = exchange.next();
@@ -164,12 +164,12 @@ mod tests {
     #[test]
     fn the_last_word_on_a_path_counts() {
         let mut queue = Queue::default();
-        queue.push(Announcement::new(PathId(1), true));
-        queue.push(Announcement::new(PathId(2), true));
-        queue.push(Announcement::new(PathId(1), false));
-        queue.push_again(Announcement::new(PathId(2), false));
-        assert_eq!(queue.pop(), Some(Announcement::new(PathId(2), true)));
-        assert_eq!(queue.pop(), Some(Announcement::new(PathId(1), false)));
+        queue.push(Announcement::new(PathId::first(1), true));
+        queue.push(Announcement::new(PathId::first(2), true));
+        queue.push(Announcement::new(PathId::first(1), false));
+        queue.push_again(Announcement::new(PathId::first(2), false));
+        assert_eq!(queue.pop(), Some(Announcement::new(PathId::first(2), true)));
+        assert_eq!(queue.pop(), Some(Announcement::new(PathId::first(1), false)));
         assert_eq!(queue.len(), 0);
     }
 }

@@ -209,7 +209,7 @@ mod tests {
     fn give(encoder: &mut Encoder, now: Instant, number: u32, packet: &[u8]) {
         if encoder.expect(now, 1, EVERY_SECOND) {
             let (head, tail) = packet.split_at(packet.len() / 2);
-            encoder.note(number, PathId(7), [head, tail]);
+            encoder.note(number, PathId::first(7), [head, tail]);
         }
     }
 
@@ -225,7 +225,7 @@ mod tests {
         let symbol = ready.symbol();
         assert!(symbol.numbers().eq([u32::MAX - 1, 3]));
         assert_eq!((symbol.earlier, symbol.present, symbol.parity.len()), (0, 2, 3));
-        assert_eq!(ready.paths, [PathId(7)]);
+        assert_eq!(ready.paths, [PathId::first(7)]);
         give(&mut encoder, now, 9, &[0; 5]);
         give(&mut encoder, now, 10, &[0; 5]);
         let code = Code::new();

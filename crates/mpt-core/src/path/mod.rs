@@ -18,6 +18,7 @@ pub(crate) use transitions::Transitions;
 
 use mpt_wire::control::Economy;
 
+use crate::tunnel::registry::Registry;
 use crate::{ConnectionId, PathConfig, PathId, Traffic};
 
 /// The number that is added to the tier of a path that is a last resort.
@@ -229,39 +230,5 @@ impl Path {
     }
 }
 
-/// Table of the paths of all connections.
-#[derive(Debug, Default)]
-pub(crate) struct Paths {
-    paths: Vec<Option<Path>>,
-}
-
-impl Paths {
-    pub(crate) fn insert(&mut self, path: Path) -> PathId {
-        let free = self.paths.iter().position(Option::is_none);
-        let index = free.unwrap_or_else(|| {
-            self.paths.push(None);
-            self.paths.len() - 1
-        });
-        self.paths[index] = Some(path);
-        PathId(index as u32)
-    }
-
-    pub(crate) fn remove(&mut self, id: PathId) -> Option<Path> {
-        self.paths.get_mut(id.0 as usize)?.take()
-    }
-
-    #[inline]
-    pub(crate) fn at(&self, id: PathId) -> Option<&Path> {
-        self.paths.get(id.0 as usize)?.as_ref()
-    }
-
-    #[inline]
-    pub(crate) fn at_mut(&mut self, id: PathId) -> Option<&mut Path> {
-        self.paths.get_mut(id.0 as usize)?.as_mut()
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (PathId, &Path)> {
-        let numbered = self.paths.iter().enumerate();
-        numbered.filter_map(|(index, path)| Some((PathId(index as u32), path.as_ref()?)))
-    }
-}
+/// The paths of all connections.
+pub(crate) type Paths = Registry<PathId, Path>;

@@ -21,14 +21,15 @@ pub struct Transition {
 /// The state of each path as it was last reported, and the paths whose state may have changed since.
 #[derive(Debug, Default)]
 pub(crate) struct Transitions {
-    /// By [`PathId`].
+    /// By [`PathId::index`].
     seen: Vec<Option<Seen>>,
-    /// Paths to be looked at, each at most once: no more than there are paths.
-    pending: Vec<PathId>,
+    /// The indices of paths to be looked at, each at most once: no more than there are paths.
+    pending: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Seen {
+    path: PathId,
     /// `None` until the path was first reported.
     state: Option<DownReasons>,
     /// The time at which this state began.
@@ -40,24 +41,24 @@ struct Seen {
 }
 
 impl Transitions {
-    /// A path with this number came into being.
+    /// A path came into being.
     pub(crate) fn begin(&mut self, now: Instant, path: PathId) {
-        let index = path.0 as usize;
+        let index = path.index();
         if self.seen.len() <= index {
             self.seen.resize(index + 1, None);
         }
         let pending = self.seen[index].is_some_and(|before| before.pending);
-        self.seen[index] = Some(Seen { state: None, since: now, changed: now, pending });
+        self.seen[index] = Some(Seen { path, state: None, since: now, changed: now, pending });
         self.note(now, path);
     }
 
     /// The state of a path changed.
     pub(crate) fn note(&mut self, now: Instant, path: PathId) {
-        let Some(Some(seen)) = self.seen.get_mut(path.0 as usize) else { return };
+        let Some(Some(seen)) = self.seen.get_mut(path.index()) else { return };
         seen.changed = now;
         if !seen.pending {
             seen.pending = true;
-            self.pending.push(path);
+            self.pending.push(path.index());
         }
     }
 
@@ -66,8 +67,9 @@ impl Transitions {
         &mut self,
         state: impl Fn(PathId) -> Option<DownReasons>,
     ) -> Option<Transition> {
-        while let Some(path) = self.pending.pop() {
-            let Some(Some(seen)) = self.seen.get_mut(path.0 as usize) else { continue };
+        while let Some(index) = self.pending.pop() {
+            let Some(Some(seen)) = self.seen.get_mut(index) else { continue };
+            let path = seen.path;
             seen.pending = false;
             let Some(to) = state(path) else { continue };
             if seen.state == Some(to) {

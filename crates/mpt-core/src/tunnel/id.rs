@@ -1,17 +1,19 @@
 //! Names by which the tunnels and their caller refer to one another.
 
+use std::fmt;
+use std::num::NonZeroU32;
+
 /// A TUN device. The caller numbers its devices from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(pub u16);
 
-/// A connection, by its number, free for another one after removal.
+/// A connection. After its removal the id names nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConnectionId(pub u32);
+pub struct ConnectionId(Handle);
 
-/// A path of any connection: an index into the table of all paths,
-/// free for another path after removal.
+/// A path of any connection. After its removal the id names nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PathId(pub u32);
+pub struct PathId(Handle);
 
 /// A bound UDP socket (local address, port, interface), numbered by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,3 +23,101 @@ pub struct SocketId(pub u32);
 /// that another packet may have after its release. Each connection counts its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreId(pub u32);
+
+impl ConnectionId {
+    /// Returns the id of the first connection that has this index.
+    #[must_use]
+    pub const fn first(index: u32) -> Self {
+        Self(Handle::first(index))
+    }
+
+    /// Returns a small number that no other connection has at the same time. Another one may get it
+    /// after the removal of this connection.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0.index()
+    }
+}
+
+impl PathId {
+    /// Returns the id of the first path that has this index.
+    #[must_use]
+    pub const fn first(index: u32) -> Self {
+        Self(Handle::first(index))
+    }
+
+    /// Returns a small number that no other path has at the same time. Another one may get it after
+    /// the removal of this path.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0.index()
+    }
+}
+
+/// The lower bits of a handle, which are its generation.
+const GENERATION_BITS: u32 = 10;
+/// The last generation of an index.
+const LAST_GENERATION: u32 = (1 << GENERATION_BITS) - 1;
+/// The number of indices.
+pub(super) const INDICES: usize = 1 << (u32::BITS - GENERATION_BITS);
+
+/// An index, and the generation of what has it: how many others had it before, counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Handle(NonZeroU32);
+
+impl Handle {
+    /// Returns the first generation of an index, which is below [`INDICES`].
+    pub(super) const fn first(index: u32) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(index << GENERATION_BITS))
+    }
+
+    #[inline]
+    pub(super) const fn index(self) -> usize {
+        (self.0.get() >> GENERATION_BITS) as usize
+    }
+
+    const fn generation(self) -> u32 {
+        self.0.get() & LAST_GENERATION
+    }
+
+    /// Returns the next generation of the same index, unless this is the last one.
+    pub(super) const fn next(self) -> Option<Self> {
+        if self.generation() == LAST_GENERATION {
+            None
+        } else {
+            Some(Self(self.0.saturating_add(1)))
+        }
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, generation {}", self.index(), self.generation())
+    }
+}
+
+impl From<Handle> for ConnectionId {
+    fn from(handle: Handle) -> Self {
+        Self(handle)
+    }
+}
+
+impl From<ConnectionId> for Handle {
+    fn from(id: ConnectionId) -> Self {
+        id.0
+    }
+}
+
+impl From<Handle> for PathId {
+    fn from(handle: Handle) -> Self {
+        Self(handle)
+    }
+}
+
+impl From<PathId> for Handle {
+    fn from(id: PathId) -> Self {
+        id.0
+    }
+}

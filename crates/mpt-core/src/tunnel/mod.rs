@@ -10,6 +10,7 @@ pub(crate) mod filter;
 mod id;
 mod lookup;
 mod receive;
+pub(crate) mod registry;
 mod send;
 pub mod sequence;
 pub(crate) mod sessions;
@@ -34,7 +35,7 @@ pub use send::packet::InnerPacket;
 pub use send::transmit::Transmit;
 pub use send::{Departure, Outgoing};
 
-use self::connection::index;
+use self::registry::Registry;
 use self::send::turns::Turns;
 use crate::path::{Path, Paths, Transitions};
 use crate::seal::Openers;
@@ -49,7 +50,7 @@ use crate::tunnel::timers::Timers;
 /// where it is known, else here.
 #[derive(Debug)]
 pub struct Tunnels<P> {
-    connections: Vec<Option<Connection<P>>>,
+    connections: Registry<ConnectionId, Connection<P>>,
     by_name: BTreeMap<String, ConnectionId>,
     paths: Paths,
     transitions: Transitions,
@@ -83,7 +84,7 @@ impl<P: Copy> Tunnels<P> {
     /// ports unpredictable from outside; the same seed gives the same mapping.
     pub(crate) fn new(flow_seed: u64) -> Self {
         Self {
-            connections: Vec::new(),
+            connections: Registry::default(),
             by_name: BTreeMap::new(),
             paths: Paths::default(),
             transitions: Transitions::default(),
@@ -114,8 +115,7 @@ impl<P: Copy> Tunnels<P> {
     /// Does what was due at `now`: gives up gaps and delivers what waited behind them.
     pub(crate) fn handle_timeout<S: DeviceSink<P>>(&mut self, now: Instant, sink: &mut S) {
         while let Some(due) = self.timers.pop(now) {
-            let connection = self.connections.get_mut(due as usize).and_then(Option::as_mut);
-            let Some(connection) = connection else { continue };
+            let Some((id, connection)) = self.connections.at_index(due as usize) else { continue };
             let device = connection.device();
             if let Some(reorder) = &mut connection.reorder {
                 reorder.handle_timeout(now, &mut ToDevice { device, sink });
@@ -123,17 +123,17 @@ impl<P: Copy> Tunnels<P> {
                 debug_assert!(next.is_none_or(|next| next > now), "nothing that is due is left");
             }
             if connection.take_end_mark(now) {
-                self.tails.push(ConnectionId(due));
+                self.tails.push(id);
             }
             if connection.symbol_due().is_some_and(|at| at <= now) {
-                self.symbols.push(ConnectionId(due));
+                self.symbols.push(id);
             }
             if let Some(next) = connection.next_timeout() {
                 if next > now {
                     self.timers.set_no_later(due, next);
                 } else {
                     // Packets wait in the connection's queue. The caller asks for the connection.
-                    self.departing.insert(ConnectionId(due));
+                    self.departing.insert(id);
                 }
             }
         }
@@ -150,21 +150,18 @@ impl<P: Copy> Tunnels<P> {
 
     /// A connection.
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection<P>> {
-        self.connections.get(index(id))?.as_ref()
+        self.connections.get(id)
     }
 
     /// All connections.
     pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection<P>)> {
-        let numbered = self.connections.iter().enumerate();
-        numbered.filter_map(|(index, connection)| {
-            Some((ConnectionId(index as u32), connection.as_ref()?))
-        })
+        self.connections.iter()
     }
 
     /// A path.
     #[inline]
     pub fn path(&self, id: PathId) -> Option<&Path> {
-        self.paths.at(id)
+        self.paths.get(id)
     }
 
     /// All paths of all connections.
@@ -183,6 +180,6 @@ impl<P: Copy> Tunnels<P> {
     }
 
     fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection<P>> {
-        self.connections.get_mut(index(id))?.as_mut()
+        self.connections.get_mut(id)
     }
 }

@@ -11,8 +11,8 @@ use mpt_core::compat::{
 use mpt_core::{PathId, SocketId};
 
 pub(crate) const COMMAND_PORT: u16 = 60456;
-pub(crate) const FIRST: PathId = PathId(0);
-pub(crate) const SECOND: PathId = PathId(1);
+pub(crate) const FIRST: PathId = PathId::first(0);
+pub(crate) const SECOND: PathId = PathId::first(1);
 const DELAY: Duration = Duration::from_millis(10);
 
 #[expect(clippy::disallowed_methods, reason = "virtual time needs an instant to start from")]
@@ -22,7 +22,7 @@ pub(crate) fn start() -> Instant {
 
 /// Address of an end (2 or 3) on a path (0 or 1).
 pub(crate) fn address(end: u8, path: PathId) -> IpAddr {
-    format!("10.{}.1.{end}", path.0).parse().unwrap()
+    format!("10.{}.1.{end}", path.index()).parse().unwrap()
 }
 
 /// Returns the configuration of an end (2 or 3).
@@ -30,7 +30,7 @@ pub(crate) fn config(end: u8, authentication: &Authentication) -> Config {
     let other = 5 - end;
     let path = |id| PathConfig {
         id,
-        name: format!("p{}", id.0),
+        name: format!("p{}", id.index()),
         public: address(end, id),
         remote: address(other, id),
         usable: true,
@@ -147,7 +147,7 @@ impl Network {
         for from in 0..2 {
             for Transmit { destination, bytes } in self.ends[from].take() {
                 let path_to = |remote: SocketAddr| match remote.ip() {
-                    IpAddr::V4(v4) => PathId(v4.octets()[1].into()),
+                    IpAddr::V4(v4) => PathId::first(v4.octets()[1].into()),
                     IpAddr::V6(_) => unreachable!("all paths are IPv4"),
                 };
                 let (path, data) = match destination {
@@ -180,7 +180,7 @@ impl Network {
             compat.handle_data(self.now, path, &bytes[4..]);
         } else {
             let source = SocketAddr::new(address([3, 2][to], path), COMMAND_PORT);
-            compat.handle_command(self.now, SocketId(path.0), source, bytes);
+            compat.handle_command(self.now, SocketId(path.index() as u32), source, bytes);
         }
     }
 }

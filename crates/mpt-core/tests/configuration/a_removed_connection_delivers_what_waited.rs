@@ -25,7 +25,7 @@ fn waiting(device: &mut Device) -> Node<Packet> {
 fn when_it_is_removed() {
     let mut device = Device::default();
     let mut node = waiting(&mut device);
-    node.remove_connection(origin(), ConnectionId(0), &mut device);
+    node.remove_connection(origin(), ConnectionId::first(0), &mut device);
     assert_eq!(device.delivered, [inner(0), inner(2), inner(3)]);
     assert_eq!(device.discarded, 0);
     assert_eq!(node.next_timeout(), None);

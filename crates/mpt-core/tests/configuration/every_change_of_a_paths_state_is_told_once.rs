@@ -61,7 +61,7 @@ fn what_a_reload_changes_is_told_and_what_is_gone_is_not() {
     let mut config = connection(paths(&[1, 1]));
     config.paths[0].up = false;
     node.reconfigure(origin(), vec![config.clone()], &mut Nowhere).unwrap();
-    let first = node.tunnels().find_path(ConnectionId(0), &config.paths[0].name).unwrap();
+    let first = node.tunnels().find_path(ConnectionId::first(0), &config.paths[0].name).unwrap();
     let event = told(&mut node).unwrap();
     assert_eq!((event.path, event.to), (first, down(DownReason::Administrative)));
     assert_eq!(told(&mut node), None);

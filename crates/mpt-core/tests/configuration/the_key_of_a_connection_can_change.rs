@@ -4,7 +4,7 @@ use mpt_core::{ConfigError, ConnectionConfig, ConnectionId, DatagramDrop, Node, 
 
 use crate::common::*;
 
-const ID: ConnectionId = ConnectionId(0);
+const ID: ConnectionId = ConnectionId::first(0);
 
 #[test]
 fn from_the_next_packet_on() {
@@ -46,5 +46,5 @@ fn not_to_one_that_is_taken() {
     let inner = udp("10.1.0.1", "10.0.0.1", 1, 2, &[]);
     let device = &mut Device::default();
     receive(&mut node, origin(), 1, &gre(0, &inner), device).unwrap();
-    assert_eq!(node.set_key(origin(), ConnectionId(9), None), Err(ConfigError::Gone));
+    assert_eq!(node.set_key(origin(), ConnectionId::first(9), None), Err(ConfigError::Gone));
 }

@@ -29,7 +29,7 @@ const STRANGER: Result<(), DatagramDrop> = Err(DatagramDrop::UnknownSender);
 #[test]
 fn from_the_first_to_the_next() {
     let mut node = node(connection(vec![learning(1), path(2)]));
-    let id = PathId(0);
+    let id = PathId::first(0);
     assert_eq!(node.tunnels().path(id).unwrap().remote(), None);
     assert_eq!(arrive(&mut node, 1, "0.0.0.0:0"), STRANGER);
     assert_eq!(arrive(&mut node, 1, "192.0.2.1:4754"), STRANGER);
@@ -44,7 +44,7 @@ fn from_the_first_to_the_next() {
     let looped = udp("198.51.100.1", "203.0.113.5", 4754, 50_000, &[]);
     assert_eq!(send(&mut node, &looped), Err(mpt_core::InnerDrop::RoutingLoop));
 
-    node.bar(ConnectionId(0));
+    node.bar(ConnectionId::first(0));
     assert_eq!(arrive(&mut node, 1, "203.0.113.5:50000"), STRANGER);
     assert_eq!(node.tunnels().path(id).unwrap().remote(), None);
 }
@@ -53,7 +53,7 @@ fn from_the_first_to_the_next() {
 fn it_may_come_to_another_socket() {
     let mut node = node(connection(vec![learning(1)]));
     let remote = "192.0.2.1:4754";
-    node.set_path_remote(origin(), PathId(0), SocketId(7), remote.parse().unwrap()).unwrap();
+    node.set_path_remote(origin(), PathId::first(0), SocketId(7), remote.parse().unwrap()).unwrap();
     assert_eq!(arrive(&mut node, 7, remote), Ok(()));
 }
 
@@ -62,13 +62,13 @@ fn two_paths_never_have_the_same() {
     let second = PathConfig { sockets: vec![SocketId(1)], ..learning(2) };
     let mut node = node(connection(vec![learning(1), second]));
     let remote: SocketAddr = "192.0.2.1:4754".parse().unwrap();
-    node.set_path_remote(origin(), PathId(0), SocketId(1), remote).unwrap();
-    let error = node.set_path_remote(origin(), PathId(1), SocketId(1), remote).unwrap_err();
+    node.set_path_remote(origin(), PathId::first(0), SocketId(1), remote).unwrap();
+    let error = node.set_path_remote(origin(), PathId::first(1), SocketId(1), remote).unwrap_err();
     assert!(matches!(error, ConfigError::SameTuple { .. }), "{error}");
-    assert_eq!(node.tunnels().path(PathId(1)).unwrap().remote(), None);
+    assert_eq!(node.tunnels().path(PathId::first(1)).unwrap().remote(), None);
     // Another port of the same address is another place, as two hosts behind one NAT have it.
     let other = "192.0.2.1:4755";
-    node.set_path_remote(origin(), PathId(1), SocketId(1), other.parse().unwrap()).unwrap();
+    node.set_path_remote(origin(), PathId::first(1), SocketId(1), other.parse().unwrap()).unwrap();
     assert_eq!(arrive(&mut node, 1, other), Ok(()));
     assert_eq!(arrive(&mut node, 1, "192.0.2.1:4754"), Ok(()));
 }
@@ -77,10 +77,10 @@ fn two_paths_never_have_the_same() {
 fn a_reload_does_not_forget_it() {
     let mut node = node(connection(vec![learning(1)]));
     let remote = "192.0.2.1:50000";
-    node.set_path_remote(origin(), PathId(0), SocketId(1), remote.parse().unwrap()).unwrap();
+    node.set_path_remote(origin(), PathId::first(0), SocketId(1), remote.parse().unwrap()).unwrap();
     let same = connection(vec![PathConfig { weight_out: 5, ..learning(1) }]);
     node.reconfigure(origin(), vec![same], &mut Device::default()).unwrap();
-    assert_eq!(node.tunnels().path(PathId(0)).unwrap().config().weight_out, 5);
+    assert_eq!(node.tunnels().path(PathId::first(0)).unwrap().config().weight_out, 5);
     assert_eq!(arrive(&mut node, 1, remote), Ok(()));
 }
 
@@ -89,6 +89,6 @@ fn its_ip_version_decides_the_inner_mtu() {
     let mut node = node(connection(vec![PathConfig { local: None, ..learning(1) }]));
     let before = node.tunnels().inner_mtu(DEVICE);
     let remote = "[2001:db8::1]:4754".parse().unwrap();
-    node.set_path_remote(origin(), PathId(0), SocketId(1), remote).unwrap();
+    node.set_path_remote(origin(), PathId::first(0), SocketId(1), remote).unwrap();
     assert_eq!(node.tunnels().inner_mtu(DEVICE), before - 20);
 }

@@ -36,19 +36,19 @@ fn from_the_device() {
         let length = packet.len();
         let outgoing =
             node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 1, length)).unwrap();
-        assert_eq!(outgoing.connection, ConnectionId(1));
+        assert_eq!(outgoing.connection, ConnectionId::first(1));
     }
     let mut packet = udp("10.0.0.1", "10.1.0.1", 1, 2, &[]);
     let length = packet.len();
     let outgoing =
         node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 1, length)).unwrap();
-    assert_eq!(outgoing.connection, ConnectionId(0));
+    assert_eq!(outgoing.connection, ConnectionId::first(0));
 }
 
 #[test]
 fn without_such_a_connection_it_is_a_quiet_counter() {
     let mut node = two();
-    node.remove_connection(origin(), ConnectionId(1), &mut Device::default());
+    node.remove_connection(origin(), ConnectionId::first(1), &mut Device::default());
     for packet in hello() {
         assert_eq!(send(&mut node, &packet), Err(InnerDrop::Multicast));
     }

@@ -25,9 +25,11 @@ fn ports(first: u16, last: u16) -> Option<PortRange> {
 fn winner(selectors: &[Selector], packet: &[u8]) -> Option<u32> {
     let mut table = SelectorTable::new();
     for (place, &selector) in selectors.iter().enumerate() {
-        table.insert(DEVICE, selector, ConnectionId(place as u32)).unwrap();
+        table.insert(DEVICE, selector, ConnectionId::first(place as u32)).unwrap();
     }
-    table.lookup(DEVICE, &Summary::parse(packet).unwrap()).map(|connection| connection.0)
+    table
+        .lookup(DEVICE, &Summary::parse(packet).unwrap())
+        .map(|connection| connection.index() as u32)
 }
 
 /// Each wins against all after it, in whatever order they are given.
@@ -97,12 +99,12 @@ fn no_fragment_matches_ports() {
 fn the_selectors_of_one_device_do_not_hold_for_another() {
     let mut table = SelectorTable::new();
     let selector = Selector::to(net("10.1.0.0/16"));
-    table.insert(DeviceId(0), selector, ConnectionId(0)).unwrap();
-    table.insert(DeviceId(1), selector, ConnectionId(1)).unwrap();
+    table.insert(DeviceId(0), selector, ConnectionId::first(0)).unwrap();
+    table.insert(DeviceId(1), selector, ConnectionId::first(1)).unwrap();
     let packet = udp("10.0.0.1", "10.1.0.1", 1, 2, &[]);
     let summary = Summary::parse(&packet).unwrap();
-    assert_eq!(table.lookup(DeviceId(0), &summary), Some(ConnectionId(0)));
-    assert_eq!(table.lookup(DeviceId(1), &summary), Some(ConnectionId(1)));
+    assert_eq!(table.lookup(DeviceId(0), &summary), Some(ConnectionId::first(0)));
+    assert_eq!(table.lookup(DeviceId(1), &summary), Some(ConnectionId::first(1)));
     assert_eq!(table.lookup(DeviceId(2), &summary), None);
 }
 
@@ -123,7 +125,7 @@ fn voice_and_bulk_between_the_same_hosts() {
         let length = packet.len();
         let outgoing =
             node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 1, length)).unwrap();
-        assert_eq!(outgoing.connection, ConnectionId(expected), "port {port}");
+        assert_eq!(outgoing.connection, ConnectionId::first(expected), "port {port}");
     }
 }
 
@@ -269,23 +271,23 @@ proptest! {
         let mut selectors = Vec::new();
         for selector in candidates {
             // Those that conflict with another are not in the table.
-            if table.insert(DEVICE, selector, ConnectionId(selectors.len() as u32)).is_ok() {
+            if table.insert(DEVICE, selector, ConnectionId::first(selectors.len() as u32)).is_ok() {
                 selectors.push(selector);
             }
         }
         for packet in &packets {
             let bytes = packet.packet();
             let summary = Summary::parse(&bytes).unwrap();
-            let found = table.lookup(DEVICE, &summary).map(|connection| connection.0);
+            let found = table.lookup(DEVICE, &summary).map(|connection| connection.index() as u32);
             prop_assert_eq!(found, model(&selectors, packet), "{:?} in {:?}", packet, selectors);
         }
         if (removed as usize) < selectors.len() {
-            table.remove(ConnectionId(removed));
+            table.remove(ConnectionId::first(removed));
             selectors.remove(removed as usize);
             for packet in &packets {
                 let bytes = packet.packet();
                 let summary = Summary::parse(&bytes).unwrap();
-                let found = table.lookup(DEVICE, &summary).map(|connection| connection.0);
+                let found = table.lookup(DEVICE, &summary).map(|connection| connection.index() as u32);
                 let expected = model(&selectors, packet);
                 let shifted = expected.map(|place| if place >= removed { place + 1 } else { place });
                 prop_assert_eq!(found, shifted);

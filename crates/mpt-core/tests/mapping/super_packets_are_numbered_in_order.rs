@@ -10,7 +10,7 @@ fn segment_by_segment() {
         node.handle_inner(origin(), DEVICE, super_packet(&mut packet, 4, 1_040)).unwrap();
     assert!(outgoing.header.numbered);
     let seen: Vec<_> =
-        outgoing.transmits.iter().map(|it| (it.segment, it.sequence, it.path.0)).collect();
+        outgoing.transmits.iter().map(|it| (it.segment, it.sequence, it.path.index())).collect();
     assert_eq!(seen, [(0, 0, 0), (1, 1, 0), (2, 2, 1), (3, 3, 0)]);
     let next = send(&mut node, &udp("10.0.0.1", "10.1.0.1", 1, 2, &[])).unwrap();
     assert_eq!(next[0].sequence, 4);

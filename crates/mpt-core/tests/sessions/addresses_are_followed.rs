@@ -70,7 +70,7 @@ fn two_paths_change_places() {
     let now = hub.now;
     let node = &mut hub.nodes[1].node;
     for (path, socket) in [(0, 9), (1, 0), (0, 1)] {
-        node.set_path_sockets(now, PathId(path), vec![SocketId(socket)], None).unwrap();
+        node.set_path_sockets(now, PathId::first(path), vec![SocketId(socket)], None).unwrap();
     }
     hub.wake(1);
     hub.run(SECOND);

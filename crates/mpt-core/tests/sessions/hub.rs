@@ -380,7 +380,7 @@ impl Hub {
         let now = self.now;
         let daemon = &mut self.nodes[node];
         for id in 0..daemon.node.tunnels().connections().count() {
-            let connection = daemon.node.tunnels().connection(ConnectionId(id as u32));
+            let connection = daemon.node.tunnels().connection(ConnectionId::first(id as u32));
             let mut packet = packet(connection.unwrap().config().selectors[0].destination);
             // If no path is up, the packet is dropped, and wakes the session all the same.
             let _ = daemon.node.handle_inner(

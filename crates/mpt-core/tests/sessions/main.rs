@@ -17,6 +17,7 @@ mod a_path_is_measured;
 mod a_path_is_spared_at_both_ends;
 mod a_path_that_returns_is_used;
 mod a_peer_that_flaps_is_answered_at_a_pace;
+mod a_removed_path_leaves_nothing_to_another;
 mod a_revoked_peer_has_no_session;
 mod a_revoked_peer_sends_sealed_data_in_vain;
 mod a_session_comes_up;

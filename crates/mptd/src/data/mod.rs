@@ -39,7 +39,7 @@ pub(crate) use measurement::capped::{Carried, Place};
 use measurement::rates::RATE_PERIOD;
 use memory::buffers::PacketRef;
 use memory::store::Store;
-use paths::PathIo;
+use paths::table::PathTable;
 pub(crate) use reporting::facts::{ConnectionFacts, Facts};
 pub(crate) use reporting::notice::Notice;
 use reporting::notice::Notices;
@@ -65,7 +65,7 @@ pub(crate) struct DataPath<S: System = Linux> {
     devices: Vec<Option<Device<S::Device>>>,
     sockets: Sockets<S>,
     /// The system's side of the paths, by [`PathId`].
-    paths: Vec<Option<PathIo>>,
+    paths: PathTable,
     icmp: IcmpCounters,
     notices: Notices,
     capped: Capped,
@@ -122,7 +122,7 @@ impl<S: System> DataPath<S> {
             prototypes: Prototypes::new(),
             devices: Vec::new(),
             sockets: Sockets::of(Token::Socket),
-            paths: Vec::new(),
+            paths: PathTable::default(),
             icmp: IcmpCounters::default(),
             notices: Notices::new(noticed),
             capped: Capped::default(),
@@ -217,8 +217,7 @@ impl<S: System> DataPath<S> {
         self.egress.depart(&mut self.store, &mut self.node, &mut exits);
     }
 
-    /// Frees the packets of queues that are gone: of connections that were removed, or have another mapping now. Other connections may
-    /// have their ids by now, whose queues are still empty.
+    /// Frees the packets of queues that are gone: of connections that were removed, or have another mapping now.
     fn free_queues(&mut self) {
         let tunnels = self.node.tunnels();
         self.store.retain(|id| {
@@ -266,7 +265,7 @@ impl<S: System> DataPath<S> {
         let mut waiting = std::mem::take(&mut self.waiting);
         self.want_writable(id, false);
         waiting.retain(|stuck| {
-            let Some(Some(path)) = self.paths.get_mut(stuck.path.0 as usize) else { return false };
+            let Some(path) = self.paths.get_mut(stuck.path) else { return false };
             let of_socket =
                 path.channels.get(stuck.channel).is_some_and(|channel| channel.socket == id);
             if of_socket {
@@ -284,7 +283,7 @@ impl<S: System> DataPath<S> {
             match stuck.outcome {
                 Flushed::Done => {}
                 Flushed::Waiting => {
-                    let Some(Some(path)) = self.paths.get(stuck.path.0 as usize) else { continue };
+                    let Some(path) = self.paths.get(stuck.path) else { continue };
                     let socket = path.channels[stuck.channel].socket;
                     if !self.waiting.contains(&stuck) {
                         self.waiting.push(stuck);

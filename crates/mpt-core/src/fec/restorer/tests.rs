@@ -61,7 +61,7 @@ impl Stream {
             let number = first.wrapping_add(3 * n);
             let packet = packet(n, len);
             assert!(encoder.expect(now, 1, Strength::EveryNth(every)));
-            encoder.note(number, PathId(0), [&packet, &[]]);
+            encoder.note(number, PathId::first(0), [&packet, &[]]);
             packets.insert(number, packet);
             events.push(Event::Packet(number));
             if let Some(ready) = encoder.take(now) {

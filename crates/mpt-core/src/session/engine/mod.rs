@@ -156,11 +156,11 @@ impl Sessions {
         let Some(&slot) = self.by_connection.get(&connection) else { return };
         let Some(Some(session)) = self.sessions.get_mut(slot as usize) else { return };
         session.paths.retain_mut(|path| match tunnels.path(path.id) {
-            Some(data) if path.is(path.id, data) => {
+            Some(data) => {
                 path.follow(now, data);
                 true
             }
-            _ => false,
+            None => false,
         });
         session.follow_connection(tunnels);
         session.settle(now, &mut self.shared, tunnels);

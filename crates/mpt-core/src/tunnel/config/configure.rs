@@ -7,7 +7,7 @@ use std::time::Instant;
 use mpt_wire::control::Economy;
 
 use crate::path::{DownReason, Path, mtu};
-use crate::tunnel::connection::{Connection, index};
+use crate::tunnel::connection::Connection;
 use crate::tunnel::lookup::{Conflict, Tables, check, label};
 use crate::tunnel::{DeviceSink, ToDevice, Tunnels};
 use crate::{
@@ -128,7 +128,7 @@ impl<P: Copy> Tunnels<P> {
         weight_out: u16,
         weight_in: u16,
     ) -> Result<(), ConfigError> {
-        let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
+        let path = self.paths.get(id).ok_or(ConfigError::Gone)?;
         let config = PathConfig { weight_out, weight_in, ..(*path.config).clone() };
         config.check(self.connection_name(path.connection))?;
         self.change_path(now, id, |path| *path.config = config);
@@ -146,7 +146,7 @@ impl<P: Copy> Tunnels<P> {
         id: PathId,
         rates: RateBounds,
     ) -> Result<(), ConfigError> {
-        let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
+        let path = self.paths.get(id).ok_or(ConfigError::Gone)?;
         let connection = self.connection(path.connection).ok_or(ConfigError::Gone)?;
         if rates != RateBounds::NONE && connection.config.mapping != Mapping::Adaptive {
             let (connection, path) = (connection.name().to_owned(), path.name().to_owned());
@@ -163,14 +163,14 @@ impl<P: Copy> Tunnels<P> {
 
     /// Sets how sparingly a path is to be used.
     pub(crate) fn set_economy(&mut self, now: Instant, id: PathId, economy: Economy) {
-        if self.paths.at(id).is_some_and(|path| path.economy != economy) {
+        if self.paths.get(id).is_some_and(|path| path.economy != economy) {
             self.change_path(now, id, |path| path.economy = economy);
         }
     }
 
     /// Sets how sparingly the peer would like a path to be used.
     pub(crate) fn set_economy_of_peer(&mut self, now: Instant, id: PathId, economy: Economy) {
-        if self.paths.at(id).is_some_and(|path| path.economy_of_peer != economy) {
+        if self.paths.get(id).is_some_and(|path| path.economy_of_peer != economy) {
             self.change_path(now, id, |path| path.economy_of_peer = economy);
         }
     }
@@ -202,7 +202,7 @@ impl<P: Copy> Tunnels<P> {
         limit: Option<u16>,
     ) -> Option<(DeviceId, u16)> {
         let limit = limit.and_then(NonZeroU16::new);
-        if self.paths.at(id)?.known_mtu == limit {
+        if self.paths.get(id)?.known_mtu == limit {
             return None;
         }
         self.change_path_mtu(id, |path| path.known_mtu = limit)
@@ -213,7 +213,7 @@ impl<P: Copy> Tunnels<P> {
         id: PathId,
         change: impl FnOnce(&mut Path),
     ) -> Option<(DeviceId, u16)> {
-        let path = self.paths.at_mut(id)?;
+        let path = self.paths.get_mut(id)?;
         change(path);
         let connection = path.connection;
         let device = self.connection(connection)?.device();
@@ -295,7 +295,7 @@ impl<P: Copy> Tunnels<P> {
         paths: &[PathId],
         key: Option<u32>,
     ) -> Result<(), (PathId, PathId)> {
-        if let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) {
+        if let Some(connection) = self.connections.get_mut(id) {
             connection.config.key = key;
             connection.refresh(&self.paths);
         }
@@ -326,19 +326,13 @@ impl<P: Copy> Tunnels<P> {
 
     /// Puts a connection and its paths in place, but for the look-up tables.
     fn insert(&mut self, now: Instant, config: &ConnectionConfig) -> ConnectionId {
-        let free = self.connections.iter().position(Option::is_none);
-        let place = free.unwrap_or_else(|| {
-            self.connections.push(None);
-            self.connections.len() - 1
-        });
-        let id = ConnectionId(place as u32);
-        self.timers.reserve(id.0);
-        self.connections[place] = Some(Connection::new(without_paths(config)));
+        let id = self.connections.insert(Connection::new(without_paths(config)));
+        self.timers.reserve(id.index() as u32);
         self.by_name.insert(config.name.clone(), id);
         for path in &config.paths {
             self.insert_path(now, id, path.clone());
         }
-        if let Some(connection) = &mut self.connections[place] {
+        if let Some(connection) = self.connections.get_mut(id) {
             connection.refresh(&self.paths);
             connection.follow_mapping(now, &self.paths);
             connection.start_reorder(now, &self.paths);
@@ -347,11 +341,11 @@ impl<P: Copy> Tunnels<P> {
     }
 
     fn insert_path(&mut self, now: Instant, id: ConnectionId, config: PathConfig) -> PathId {
-        let connection = self.connections[index(id)].as_mut().expect("the caller found it");
+        let connection = self.connections.get_mut(id).expect("the caller found it");
         let path = Path::new(id, connection.free_slot(), config);
         let path_id = self.paths.insert(path);
         self.transitions.begin(now, path_id);
-        if let Some(path) = self.paths.at(path_id) {
+        if let Some(path) = self.paths.get(path_id) {
             connection.attach(now, path_id, path);
         }
         path_id
@@ -359,7 +353,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// Takes a connection out of everything.
     fn take(&mut self, id: ConnectionId) -> Option<Connection<P>> {
-        let connection = self.connections.get_mut(index(id))?.take()?;
+        let connection = self.connections.remove(id)?;
         self.by_name.remove(connection.name());
         self.tables.remove(id);
         self.openers.remove_all_of(id);
@@ -367,7 +361,7 @@ impl<P: Copy> Tunnels<P> {
             self.paths.remove(path);
             self.remove_path_from_tables(path);
         }
-        self.timers.clear(id.0);
+        self.timers.clear(id.index() as u32);
         Some(connection)
     }
 
@@ -388,7 +382,7 @@ impl<P: Copy> Tunnels<P> {
         *connection.config = without_paths(config);
         let old: Vec<PathId> = connection.paths().collect();
         for path_id in old {
-            let Some(path) = self.paths.at(path_id) else { continue };
+            let Some(path) = self.paths.get(path_id) else { continue };
             match config.paths.iter().find(|new| new.name == path.name()) {
                 Some(new) => self.change_path(now, path_id, |path| {
                     path.config.replace(new);
@@ -402,7 +396,7 @@ impl<P: Copy> Tunnels<P> {
                 self.insert_path(now, id, new.clone());
             }
         }
-        if let Some(connection) = &mut self.connections[index(id)] {
+        if let Some(connection) = self.connections.get_mut(id) {
             connection.refresh(&self.paths);
             connection.follow_mapping(now, &self.paths);
             connection.refresh_reorder(now, &self.paths, sink);
@@ -418,7 +412,7 @@ impl<P: Copy> Tunnels<P> {
         id: PathId,
         change: impl FnOnce(&mut Path),
     ) {
-        let Some(path) = self.paths.at_mut(id) else { return };
+        let Some(path) = self.paths.get_mut(id) else { return };
         let was = (path.is_heard(), path.config.weight_in);
         let down = path.down;
         change(path);
@@ -426,7 +420,7 @@ impl<P: Copy> Tunnels<P> {
             self.transitions.note(now, id);
         }
         path.config.up = !path.down.contains(DownReason::Administrative);
-        if let Some(connection) = &mut self.connections[index(path.connection)] {
+        if let Some(connection) = self.connections.get_mut(path.connection) {
             connection.update_path(now, path, was);
         }
         let connection = path.connection;
@@ -434,28 +428,28 @@ impl<P: Copy> Tunnels<P> {
     }
 
     pub(in crate::tunnel) fn refresh_paths(&mut self, id: ConnectionId) {
-        if let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) {
+        if let Some(connection) = self.connections.get_mut(id) {
             connection.refresh_paths(&self.paths);
         }
     }
 
     pub(in crate::tunnel) fn set_timer(&mut self, id: ConnectionId) {
         if let Some(time) = self.connection(id).and_then(Connection::next_timeout) {
-            self.timers.set_no_later(id.0, time);
+            self.timers.set_no_later(id.index() as u32, time);
         }
     }
 
     fn add_to_tables(&mut self, id: ConnectionId) -> Result<(), Conflict> {
-        let connection = self.connections[index(id)].as_ref().expect("the caller found it");
+        let connection = self.connections.get(id).expect("the caller found it");
         let paths = connection
             .paths()
-            .filter_map(|path_id| Some((path_id, &*self.paths.at(path_id)?.config)));
+            .filter_map(|path_id| Some((path_id, &*self.paths.get(path_id)?.config)));
         self.tables.add(id, &connection.config, paths)
     }
 
     fn add_path_to_tables(&mut self, id: PathId) -> Result<(), PathId> {
-        let Some(path) = self.paths.at(id) else { return Ok(()) };
-        let connection = self.connections[index(path.connection)].as_ref();
+        let Some(path) = self.paths.get(id) else { return Ok(()) };
+        let connection = self.connections.get(path.connection);
         let key = connection.and_then(|connection| connection.config.key);
         self.tables.add_path(id, key, &path.config)
     }
@@ -471,13 +465,13 @@ impl<P: Copy> Tunnels<P> {
         id: PathId,
         change: impl FnOnce(&mut PathConfig),
     ) -> Result<(), ConfigError> {
-        let path = self.paths.at(id).ok_or(ConfigError::Gone)?;
+        let path = self.paths.get(id).ok_or(ConfigError::Gone)?;
         let connection = path.connection;
         let before = path.config.clone();
         let mut after = before.clone();
         change(&mut after);
         after.check(self.connection_name(connection))?;
-        if let Some(path) = self.paths.at_mut(id) {
+        if let Some(path) = self.paths.get_mut(id) {
             path.config = after;
         }
         self.remove_path_from_tables(id);
@@ -486,7 +480,7 @@ impl<P: Copy> Tunnels<P> {
                 first: self.path_label(other),
                 second: self.path_label(id),
             };
-            if let Some(path) = self.paths.at_mut(id) {
+            if let Some(path) = self.paths.get_mut(id) {
                 path.config = before;
             }
             self.remove_path_from_tables(id);
@@ -502,7 +496,7 @@ impl<P: Copy> Tunnels<P> {
         &'a self,
         connection: &'a Connection<P>,
     ) -> impl Iterator<Item = &'a PathConfig> {
-        connection.paths().filter_map(|id| Some(&*self.paths.at(id)?.config))
+        connection.paths().filter_map(|id| Some(&*self.paths.get(id)?.config))
     }
 
     fn connection_name(&self, id: ConnectionId) -> &str {

@@ -57,16 +57,16 @@ impl<P: Copy> Connection<P> {
         while first < segments && adaptive.is_free() {
             let (sequence, bytes) = (self.next_sequence, sizes.of(first));
             let Some(slot) = adaptive.leave(now, sequence, bytes as u32, ipv6) else { break };
-            let id = self.slots[usize::from(slot)];
-            if let Some(path) = paths.at_mut(id) {
-                path.sent.add(1, bytes);
-            }
             // Nothing waits: the flow sends no more than the paths carry.
             let (not_ect, segment) = (is_bulk(bytes as u32), first);
-            transmits.push(Transmit { segment, path: id, sequence, mark: false, not_ect });
+            if let Some(path) = given(&self.slots, slot, bytes, paths) {
+                transmits.push(Transmit { segment, path, sequence, mark: false, not_ect });
+            }
             adaptive.copy(now, slot, sequence, bytes as u32, |other| {
-                let path = self.slots[usize::from(other)];
-                transmits.push(Transmit { segment, path, sequence, mark: false, not_ect: true });
+                if let Some(path) = self.slots[usize::from(other)] {
+                    let (mark, not_ect) = (false, true);
+                    transmits.push(Transmit { segment, path, sequence, mark, not_ect });
+                }
             });
             if let Some(place) = place {
                 adaptive.keep(now, sequence, place, (first, bytes as u32));
@@ -114,13 +114,11 @@ impl<P: Copy> Connection<P> {
         let can_repeat = |number| can_repeat(sealed, sealer.as_deref(), remarks, number);
         if let Some(Resend { number, kept, tag, slots }) = adaptive.take_repair(now, can_repeat) {
             for slot in slots {
-                let id = self.slots[usize::from(slot)];
-                if let Some(path) = paths.at_mut(id) {
-                    path.sent.add(1, u64::from(kept.bytes));
-                }
-                let Kept { segment, mark, .. } = kept;
+                let Kept { segment, mark, bytes, .. } = kept;
                 let not_ect = adaptive.is_looking(slot);
-                transmits.push(Transmit { segment, path: id, sequence: number, mark, not_ect });
+                if let Some(path) = given(&self.slots, slot, bytes.into(), paths) {
+                    transmits.push(Transmit { segment, path, sequence: number, mark, not_ect });
+                }
             }
             return Some((kept.packet, self.envelope_of(tag), false));
         }
@@ -136,15 +134,14 @@ impl<P: Copy> Connection<P> {
             let sequence = self.next_sequence;
             let Some(leaving) = adaptive.take(now, sequence) else { break };
             let Leaving { segment, bytes, slot, mark, .. } = leaving;
-            let id = self.slots[usize::from(slot)];
-            if let Some(path) = paths.at_mut(id) {
-                path.sent.add(1, u64::from(bytes));
-            }
             let not_ect = is_bulk(bytes) && adaptive.is_looking(slot);
-            transmits.push(Transmit { segment, path: id, sequence, mark, not_ect });
+            if let Some(path) = given(&self.slots, slot, bytes.into(), paths) {
+                transmits.push(Transmit { segment, path, sequence, mark, not_ect });
+            }
             adaptive.copy(now, slot, sequence, bytes, |other| {
-                let path = self.slots[usize::from(other)];
-                transmits.push(Transmit { segment, path, sequence, mark, not_ect: true });
+                if let Some(path) = self.slots[usize::from(other)] {
+                    transmits.push(Transmit { segment, path, sequence, mark, not_ect: true });
+                }
             });
             self.next_sequence = sequence.wrapping_add(1);
             self.sent.add(1, u64::from(bytes));
@@ -213,7 +210,7 @@ impl<P: Copy> Connection<P> {
             let now = adaptive.micros(now);
             adaptive.paths().map(move |(slot, path)| (slot, path.model.estimate(now)))
         });
-        paths.filter_map(|(slot, estimate)| Some((*self.slots.get(slot)?, estimate)))
+        paths.filter_map(|(slot, estimate)| Some((self.path_in(slot)?, estimate)))
     }
 
     /// Returns what waits in the queue of the connection; `None` where it has none.
@@ -225,7 +222,7 @@ impl<P: Copy> Connection<P> {
     /// repaired.
     pub fn repairs(&self) -> impl Iterator<Item = (PathId, RepairCounters)> {
         let paths = self.tally.adaptive.iter().flat_map(|adaptive| adaptive.paths());
-        paths.filter_map(|(slot, path)| Some((*self.slots.get(slot)?, path.repairs)))
+        paths.filter_map(|(slot, path)| Some((self.path_in(slot)?, path.repairs)))
     }
 
     /// Returns how many numbers the peer was told will not be sent again; one that it was told of again
@@ -258,8 +255,8 @@ impl<P: Copy> Connection<P> {
         }
         self.tally.adaptive = wanted.then(|| Box::new(Adaptive::new(now)));
         self.follow_repair();
-        for id in self.slots.clone() {
-            if let Some(path) = paths.at(id) {
+        for id in self.slots.clone().into_iter().flatten() {
+            if let Some(path) = paths.get(id) {
                 self.set_member(usize::from(path.slot), Some(path));
             }
         }
@@ -271,6 +268,16 @@ impl<P: Copy> Connection<P> {
             adaptive.set_repair(self.config.repair != Repair::Off);
         }
     }
+}
+
+/// Counts a packet of `bytes` bytes for the path in a slot, and returns that path.
+#[inline]
+fn given(slots: &[Option<PathId>], slot: u16, bytes: u64, paths: &mut Paths) -> Option<PathId> {
+    let id = slots[usize::from(slot)]?;
+    if let Some(path) = paths.found_mut(id) {
+        path.sent.add(1, bytes);
+    }
+    Some(id)
 }
 
 /// Returns true if the packet of a number can be sent again. Sealed packets cannot when their keys are gone.

@@ -29,9 +29,11 @@ impl<P: Copy> Connection<P> {
         payload: usize,
     ) -> Result<Received, DatagramDrop> {
         let version = inner.first().map_or(4, |first| first >> 4);
-        match self.config.loose && !matches!(version, 4 | 6) {
-            true => Ok(Received::Message(self.slots[usize::from(path.slot)], payload)),
-            false => Err(DatagramDrop::Malformed),
+        match self.path_in(path.slot.into()) {
+            Some(id) if self.config.loose && !matches!(version, 4 | 6) => {
+                Ok(Received::Message(id, payload))
+            }
+            _ => Err(DatagramDrop::Malformed),
         }
     }
 

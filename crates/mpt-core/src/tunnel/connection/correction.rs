@@ -49,20 +49,20 @@ impl<P: Copy> Connection<P> {
     pub(crate) fn take_symbol(&mut self, now: Instant) -> Option<(PathId, Ready<'_>)> {
         let Tally { encoder, adaptive, .. } = &mut *self.tally;
         let ready = encoder.as_mut()?.get_mut().take(now)?;
-        let slot_of = |path: &PathId| self.slots.iter().position(|it| it == path);
+        let slot_of = |&path: &PathId| self.slots.iter().position(|&it| it == Some(path));
         let used: SmallVec<[u16; 8]> =
             ready.paths.iter().filter_map(slot_of).map(|slot| slot as u16).collect();
         let slot = adaptive.as_ref()?.way_for_symbol(&used)?;
-        Some((*self.slots.get(usize::from(slot))?, ready))
+        Some(((*self.slots.get(usize::from(slot))?)?, ready))
     }
 
     /// A symbol was sent over a path: so many bytes of a message, and so many around it.
     pub(crate) fn symbol_sent(&mut self, now: Instant, path: PathId, message: u64, around: u64) {
+        let slot = self.slot_of(path);
         let Tally { encoder, adaptive, .. } = &mut *self.tally;
         if let Some(encoder) = encoder {
             encoder.get_mut().sent(message);
         }
-        let slot = self.slots.iter().position(|&it| it == path);
         if let (Some(adaptive), Some(slot)) = (adaptive, slot) {
             adaptive.charge_symbol(now, slot as u16, (message + around) as u32);
         }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::Connection;
 use super::protection::Protection;
-use super::{Connection, NO_PATH};
 use crate::path::mtu::IPV6_MINIMUM;
 use crate::path::{Path, Paths};
 use crate::reorder::EqualizedBuffer;
@@ -16,9 +16,9 @@ use crate::{Mapping, PathConfig, PathId};
 impl<P: Copy> Connection<P> {
     /// Gives a slot to a path.
     pub(crate) fn free_slot(&mut self) -> usize {
-        let free = self.slots.iter().position(|&path| path == NO_PATH);
+        let free = self.slots.iter().position(Option::is_none);
         free.unwrap_or_else(|| {
-            self.slots.push(NO_PATH);
+            self.slots.push(None);
             self.slots.len() - 1
         })
     }
@@ -26,7 +26,7 @@ impl<P: Copy> Connection<P> {
     /// Takes a new path into use.
     pub(crate) fn attach(&mut self, now: Instant, id: PathId, path: &Path) {
         let slot = usize::from(path.slot);
-        self.slots[slot] = id;
+        self.slots[slot] = Some(id);
         self.set_member(slot, Some(path));
         if let Some(reorder) = &mut self.reorder {
             attach_to(reorder, now, path);
@@ -36,7 +36,7 @@ impl<P: Copy> Connection<P> {
     /// Takes a path out of use.
     pub(crate) fn detach(&mut self, now: Instant, path: &Path) {
         let slot = usize::from(path.slot);
-        self.slots[slot] = NO_PATH;
+        self.slots[slot] = None;
         self.set_member(slot, None);
         if let Some(ipv6) = &mut self.tally.ipv6 {
             ipv6.remove(slot);
@@ -130,7 +130,7 @@ impl<P: Copy> Connection<P> {
             reorder.buffer_mut().set_evidence(!self.tally.entropy);
             reorder.buffer_mut().expect_restarts(self.config.loose);
             reorder.buffer_mut().trust_numbers(self.protection == Protection::Sealed);
-            for path in self.paths().filter_map(|id| paths.at(id)) {
+            for path in self.paths().filter_map(|id| paths.get(id)) {
                 attach_to(&mut reorder, now, path);
             }
             self.reorder = Some(Box::new(reorder));
@@ -151,8 +151,8 @@ impl<P: Copy> Connection<P> {
             self.inner_mtu = smallest;
         }
         if let Some(adaptive) = &mut self.tally.adaptive {
-            for id in self.slots.iter().copied() {
-                if let Some(path) = paths.at(id) {
+            for id in self.slots.iter().copied().flatten() {
+                if let Some(path) = paths.get(id) {
                     let inner = self.config.inner_mtu_of(&path.config, path.mtu());
                     adaptive.set_ipv6(usize::from(path.slot), inner >= IPV6_MINIMUM);
                 }
@@ -164,7 +164,7 @@ impl<P: Copy> Connection<P> {
     }
 
     fn known_paths<'a>(&'a self, paths: &'a Paths) -> impl Iterator<Item = &'a Path> + Clone {
-        self.paths().filter_map(|id| paths.at(id))
+        self.paths().filter_map(|id| paths.get(id))
     }
 }
 

@@ -36,7 +36,7 @@ use crate::tunnel::{
     AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, InnerPacket, Received, ToDevice,
     Transmit,
 };
-use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathId, StoreId, Times};
+use crate::{ConnectionConfig, DeviceId, Direction, Mapping, PathId, StoreId, Times};
 
 /// A connection. `P` is the handle of a received packet.
 ///
@@ -47,8 +47,8 @@ use crate::{ConnectionConfig, ConnectionId, DeviceId, Direction, Mapping, PathId
 #[repr(C, align(64))]
 pub struct Connection<P> {
     pub(crate) scheduler: Scheduler,
-    /// By slot; [`NO_PATH`] where none is.
-    slots: SmallVec<[PathId; 4]>,
+    /// The paths by slot. The slot of a path that was removed is empty until another one takes it.
+    slots: SmallVec<[Option<PathId>; 4]>,
     sent: Traffic,
     key: Option<u32>,
     next_sequence: u32,
@@ -73,9 +73,6 @@ pub struct Connection<P> {
     pub(crate) config: Box<ConnectionConfig>,
     pub(crate) tally: Box<Tally>,
 }
-
-/// The id in a slot without a path.
-const NO_PATH: PathId = PathId(u32::MAX);
 
 /// The part of a connection that is seldom used.
 #[derive(Debug, Default)]
@@ -177,12 +174,23 @@ impl<P: Copy> Connection<P> {
 
     /// Returns the paths, in the order that decides ties of the scheduler.
     pub fn paths(&self) -> impl Iterator<Item = PathId> + Clone {
-        self.slots.iter().copied().filter(|&path| path != NO_PATH)
+        self.slots.iter().copied().flatten()
     }
 
-    /// Its paths by slot; a slot without one has an id that none has.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = PathId> {
-        self.slots.iter().copied()
+    /// Returns the path in a slot, if there is one.
+    #[inline]
+    pub(crate) fn path_in(&self, slot: usize) -> Option<PathId> {
+        self.slots.get(slot).copied().flatten()
+    }
+
+    /// Returns the paths with their slots.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (usize, PathId)> {
+        self.slots.iter().enumerate().filter_map(|(slot, &path)| Some((slot, path?)))
+    }
+
+    /// Returns the slot of a path, if it is one of this connection.
+    pub(crate) fn slot_of(&self, path: PathId) -> Option<usize> {
+        self.slots.iter().position(|&it| it == Some(path))
     }
 
     /// Largest inner packet it sends, in bytes. For IPv6 it may be larger, see
@@ -283,8 +291,8 @@ impl<P: Copy> Connection<P> {
             let sequence = self.next_sequence;
             let bytes = sizes.of(segment);
             let mut transmit = |slot: usize| {
-                let id = self.slots[slot];
-                if let Some(path) = paths.at_mut(id) {
+                let Some(id) = self.slots[slot] else { return };
+                if let Some(path) = paths.found_mut(id) {
                     path.sent.add(1, bytes);
                 }
                 transmits.push(Transmit {
@@ -453,11 +461,6 @@ impl Arrival {
     fn is_copy(&self) -> bool {
         self.opened.is_some_and(|opened| opened.copy)
     }
-}
-
-/// For the table of all connections.
-pub(crate) fn index(id: ConnectionId) -> usize {
-    id.0 as usize
 }
 
 #[cfg(all(test, target_pointer_width = "64"))]

@@ -115,12 +115,12 @@ pub fn check(configs: &[ConnectionConfig]) -> Result<(), ConfigError> {
         }
         let first = labels.len();
         labels.extend(config.paths.iter().map(|path| label(&config.name, &path.name)));
-        let paths = (first as u32..).map(PathId).zip(&config.paths);
-        tables.add(ConnectionId(index as u32), config, paths).map_err(|conflict| {
+        let paths = (first as u32..).map(PathId::first).zip(&config.paths);
+        tables.add(ConnectionId::first(index as u32), config, paths).map_err(|conflict| {
             conflict.explain(
                 config,
-                |other| configs[other.0 as usize].name.clone(),
-                |other| labels[other.0 as usize].clone(),
+                |other| configs[other.index()].name.clone(),
+                |other| labels[other.index()].clone(),
             )
         })?;
     }

@@ -9,7 +9,7 @@ use std::num::NonZeroU16;
 use mpt_wire::{ecn, gre};
 
 use super::{AcceptedDatagram, DatagramDrop, DeviceSink, Received, Tunnels};
-use crate::tunnel::connection::{Arrival, index};
+use crate::tunnel::connection::Arrival;
 use crate::{ConnectionId, SocketId, Times};
 
 impl<P: Copy> Tunnels<P> {
@@ -32,7 +32,7 @@ impl<P: Copy> Tunnels<P> {
         datagram: &mut [u8],
     ) -> Result<Received, DatagramDrop> {
         self.decapsulate(socket, remote, outer_ecn, datagram).map_err(|(connection, reason)| {
-            let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
+            let connection = connection.and_then(|id| self.connections.found_mut(id));
             let drops =
                 connection.map_or(&mut self.datagram_drops, |it| &mut it.tally.datagram_drops);
             drops.add(reason);
@@ -56,7 +56,7 @@ impl<P: Copy> Tunnels<P> {
         sink: &mut S,
     ) {
         let id = accepted.connection;
-        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+        let Some(connection) = self.connections.found_mut(id) else {
             return;
         };
         connection.receive(at.into(), accepted, packet, sink);
@@ -67,7 +67,7 @@ impl<P: Copy> Tunnels<P> {
             self.restored.push(id);
         }
         if let Some(time) = connection.reorder.as_ref().and_then(|reorder| reorder.next_timeout()) {
-            self.timers.set_no_later(id.0, time);
+            self.timers.set_no_later(id.index() as u32, time);
         }
     }
 
@@ -93,9 +93,9 @@ impl<P: Copy> Tunnels<P> {
         let path_id =
             self.tables.assignments.lookup(socket, remote, gre.key).map_err(unassigned)?;
         let unknown = unassigned(DatagramDrop::UnknownSender);
-        let path = self.paths.at_mut(path_id).ok_or(unknown)?;
+        let path = self.paths.found_mut(path_id).ok_or(unknown)?;
         let id = path.connection;
-        let connection = self.connections[index(id)].as_mut().ok_or(unknown)?;
+        let connection = self.connections.found_mut(id).ok_or(unknown)?;
         connection.admit().map_err(|reason| (Some(id), reason))?;
         let arrival = Arrival { gre, payload, outer_ecn, opened: None };
         let accepted = connection.accept(&arrival, datagram, path);

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{Departure, Outgoing};
 use crate::ConnectionId;
 use crate::tunnel::Tunnels;
-use crate::tunnel::connection::{Envelope, index};
+use crate::tunnel::connection::Envelope;
 
 impl<P: Copy> Tunnels<P> {
     /// The next segments that leave the queue of a connection, if any may leave now. Connections take
@@ -14,7 +14,7 @@ impl<P: Copy> Tunnels<P> {
     pub(crate) fn poll_departure(&mut self, now: Instant) -> Option<Departure<'_>> {
         let (connection, (packet, envelope, released)) = loop {
             let id = self.departing.next()?;
-            let connection = self.connections.get_mut(index(id)).and_then(Option::as_mut);
+            let connection = self.connections.get_mut(id);
             let Some(connection) = connection else { continue };
             self.transmits.clear();
             if let Some(departure) = connection.depart(now, &mut self.paths, &mut self.transmits) {
@@ -22,7 +22,7 @@ impl<P: Copy> Tunnels<P> {
                 break (id, departure);
             }
             if let Some(at) = connection.next_timeout() {
-                self.timers.set_no_later(id.0, at);
+                self.timers.set_no_later(id.index() as u32, at);
             }
         };
         let Envelope { header, outer_tos, flow_hash, protected, .. } = envelope;

@@ -15,7 +15,7 @@ use mpt_wire::gre;
 use super::{InnerDrop, InnerPacket, Transmit, Tunnels};
 use crate::fec::Encoder;
 use crate::seal::{Sealer, TAG_LEN};
-use crate::tunnel::connection::{Envelope, Offer, UNORDERED, index};
+use crate::tunnel::connection::{Envelope, Offer, UNORDERED};
 use crate::tunnel::filter::scope;
 use crate::{ConnectionId, DeviceId, Mapping, StoreId};
 
@@ -193,7 +193,7 @@ impl<P: Copy> Tunnels<P> {
         match self.encapsulate(now, device, &mut packet) {
             Ok((connection, envelope)) => Ok(Sent { connection, envelope }),
             Err((connection, reason)) => {
-                let connection = connection.and_then(|id| self.connections[index(id)].as_mut());
+                let connection = connection.and_then(|id| self.connections.found_mut(id));
                 let drops =
                     connection.map_or(&mut self.inner_drops, |it| &mut it.tally.inner_drops);
                 drops.add(reason, u64::from(packet.segments));
@@ -224,13 +224,13 @@ impl<P: Copy> Tunnels<P> {
         id: ConnectionId,
         protected: bool,
     ) -> Option<&RefCell<Encoder>> {
-        self.connections[index(id)].as_ref().filter(|_| protected)?.encoder()
+        self.connections.found(id).filter(|_| protected)?.encoder()
     }
 
     /// Returns what seals the packets of a connection, if they are sealed.
     #[inline]
     pub(super) fn sealing_of(&self, id: ConnectionId) -> Option<Sealing<'_>> {
-        let connection = self.connections[index(id)].as_ref()?;
+        let connection = self.connections.found(id)?;
         let sealer = connection.sealer()?;
         let (kept_from, unordered) = (connection.repeats_from(), connection.is_unordered());
         Some(Sealing { sealer, kept_from, unordered })
@@ -252,7 +252,7 @@ impl<P: Copy> Tunnels<P> {
             let found = self.tables.selectors.lookup(device, summary);
             found.ok_or((None, InnerDrop::NoConnection))?
         };
-        let Some(connection) = &mut self.connections[index(id)] else {
+        let Some(connection) = self.connections.found_mut(id) else {
             return Err((None, InnerDrop::NoConnection));
         };
         if connection.quiet {
@@ -272,12 +272,12 @@ impl<P: Copy> Tunnels<P> {
     /// A packet was given to an adaptive connection; `waits`: it does, or a symbol will follow it.
     #[cold]
     fn follow_queue(&mut self, id: ConnectionId, waits: bool) {
-        let Some(connection) = self.connections[index(id)].as_mut() else { return };
+        let Some(connection) = self.connections.found_mut(id) else { return };
         if connection.tally.adaptive.as_mut().is_some_and(|adaptive| adaptive.take_resumed()) {
             self.woken.push(id);
         }
         if waits && let Some(at) = connection.next_timeout() {
-            self.timers.set_no_later(id.0, at);
+            self.timers.set_no_later(id.index() as u32, at);
         }
     }
 }

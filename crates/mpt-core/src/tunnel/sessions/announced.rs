@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use crate::path::{Path, Transition};
-use crate::tunnel::connection::index;
 use crate::tunnel::{DeviceSink, ToDevice, Tunnels};
 use crate::{ConnectionId, PathId};
 
@@ -18,7 +17,7 @@ impl<P: Copy> Tunnels<P> {
     /// Packets from this path come earlier than those of the longest path in use by `lead`: see
     /// [`EqualizedBuffer`](crate::reorder::EqualizedBuffer).
     pub(crate) fn set_path_lead(&mut self, id: PathId, lead: Duration) {
-        let Some(path) = self.paths.at(id) else { return };
+        let Some(path) = self.paths.get(id) else { return };
         let (slot, connection) = (usize::from(path.slot), path.connection);
         if let Some(connection) = self.connection_mut(connection) {
             connection.set_lead(slot, lead);
@@ -28,7 +27,7 @@ impl<P: Copy> Tunnels<P> {
     /// By how much the delays of what came on this path differ, as far as is known before there is
     /// traffic: see [`ReorderBuffer::set_jitter`](crate::reorder::ReorderBuffer::set_jitter).
     pub(crate) fn set_path_jitter(&mut self, id: PathId, jitter: Duration) {
-        let Some(path) = self.paths.at(id) else { return };
+        let Some(path) = self.paths.get(id) else { return };
         let (slot, connection) = (usize::from(path.slot), path.connection);
         let connection = self.connection_mut(connection);
         if let Some(reorder) = connection.and_then(|it| it.reorder.as_mut()) {
@@ -39,7 +38,7 @@ impl<P: Copy> Tunnels<P> {
     /// Returns how long packets from this path are held.
     pub fn path_lead(&self, id: PathId) -> Duration {
         let lead = || {
-            let path = self.paths.at(id)?;
+            let path = self.paths.get(id)?;
             let buffer = self.connection(path.connection)?.equalized()?;
             Some(buffer.lead(path.slot.into()))
         };
@@ -56,11 +55,11 @@ impl<P: Copy> Tunnels<P> {
         path: PathId,
         weight: u16,
     ) {
-        let Some(path) = self.paths.at_mut(path).filter(|path| path.connection == id) else {
+        let Some(path) = self.paths.get_mut(path).filter(|path| path.connection == id) else {
             return;
         };
         path.unused = weight == 0;
-        if let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) {
+        if let Some(connection) = self.connections.get_mut(id) {
             connection.announce(now, from, path, weight);
         }
         self.set_timer(id);
@@ -76,7 +75,7 @@ impl<P: Copy> Tunnels<P> {
         first: u32,
         sink: &mut S,
     ) {
-        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+        let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
         let device = connection.device();
@@ -90,7 +89,7 @@ impl<P: Copy> Tunnels<P> {
     /// given.
     pub(crate) fn take_transition(&mut self) -> Option<Transition> {
         let paths = &self.paths;
-        self.transitions.take(|id| paths.at(id).map(Path::down_reasons))
+        self.transitions.take(|id| paths.get(id).map(Path::down_reasons))
     }
 
     /// Has the next packet for this connection from its device noted, once: [`Self::take_woken`].

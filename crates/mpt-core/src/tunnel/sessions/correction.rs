@@ -5,7 +5,6 @@ use std::time::Instant;
 use mpt_wire::control::Symbol;
 
 use crate::fec::{Ready, Restored};
-use crate::tunnel::connection::index;
 use crate::tunnel::{AcceptedDatagram, Tunnels};
 use crate::{ConnectionId, PathId};
 
@@ -28,7 +27,7 @@ impl<P: Copy> Tunnels<P> {
         now: Instant,
         id: ConnectionId,
     ) -> Option<(PathId, Ready<'_>)> {
-        self.connections.get_mut(index(id))?.as_mut()?.take_symbol(now)
+        self.connections.get_mut(id)?.take_symbol(now)
     }
 
     /// A symbol was sent over a path: so many bytes of a message, and so many around it.
@@ -57,7 +56,7 @@ impl<P: Copy> Tunnels<P> {
     pub(crate) fn take_restored(&mut self) -> Option<(AcceptedDatagram, Restored)> {
         loop {
             let &id = self.restored.last()?;
-            let connection = self.connections.get_mut(index(id)).and_then(Option::as_mut);
+            let connection = self.connections.get_mut(id);
             let taken = connection.and_then(|it| Some((it.take_restored()?, it)));
             let Some((mut restored, connection)) = taken else {
                 self.restored.pop();

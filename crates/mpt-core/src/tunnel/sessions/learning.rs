@@ -10,7 +10,6 @@ use crate::path::feedback::{Observer, Ranges};
 use crate::reorder::Losses;
 use crate::session::RttEstimate;
 use crate::tunnel::Tunnels;
-use crate::tunnel::connection::index;
 use crate::{ConnectionId, PathId};
 
 /// The measurements by probes of a path on which the peer sends.
@@ -99,15 +98,14 @@ impl<P: Copy> Tunnels<P> {
     /// Returns what each path was given: its last number and its packets.
     pub(crate) fn sent_up_to(&self, id: ConnectionId) -> SmallVec<[(PathId, u32, u32); 4]> {
         let Some(connection) = self.connection(id) else { return SmallVec::new() };
-        let slots: SmallVec<[PathId; 8]> = connection.slots().collect();
         let given = connection.tally.adaptive.iter().flat_map(|adaptive| adaptive.sent_up_to());
-        let of_path = |(slot, last, packets)| Some((*slots.get(slot)?, last, packets));
+        let of_path = |(slot, last, packets)| Some((connection.path_in(slot)?, last, packets));
         given.filter_map(of_path).collect()
     }
 
     /// The peer says what it misses.
     pub(crate) fn handle_missing(&mut self, now: Instant, id: ConnectionId, lack: &Lack<'_>) {
-        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+        let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
         if connection.handle_missing(now, lack) {
@@ -128,12 +126,12 @@ impl<P: Copy> Tunnels<P> {
         id: ConnectionId,
         ranges: impl Iterator<Item = (u32, u16)>,
     ) {
-        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+        let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
         connection.refuse(now, ranges);
         if let Some(time) = connection.next_timeout() {
-            self.timers.set_no_later(id.0, time);
+            self.timers.set_no_later(id.index() as u32, time);
         }
     }
 
@@ -190,31 +188,31 @@ impl<P: Copy> Tunnels<P> {
         id: ConnectionId,
         probed: impl Iterator<Item = PathDelay>,
     ) {
-        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+        let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
         let Some(reorder) = &mut connection.reorder else { return };
         let Some(playout) = reorder.playout_mut() else { return };
         for PathDelay { path, least, spread, rtt } in probed {
-            if let Some(path) = self.paths.at(path).filter(|it| it.connection == id) {
+            if let Some(path) = self.paths.get(path).filter(|it| it.connection == id) {
                 playout.set_probed(path.slot.into(), least, spread, rtt);
             }
         }
         playout.update_hold(now);
         if let Some(time) = reorder.next_timeout() {
-            self.timers.set_no_later(id.0, time);
+            self.timers.set_no_later(id.index() as u32, time);
         }
     }
 
     /// The peer gives these paths bulk, or may soon, and no others; with the last number of each.
     pub(crate) fn set_used_paths(&mut self, id: ConnectionId, told: &[(PathId, u32)]) {
         let Some(connection) = self.connection_mut(id) else { return };
-        let slots: SmallVec<[PathId; 8]> = connection.slots().collect();
+        let slots: SmallVec<[(usize, PathId); 8]> = connection.slots().collect();
         let Some(playout) = connection.reorder.as_mut().and_then(|it| it.playout_mut()) else {
             return;
         };
-        for (slot, path) in slots.iter().enumerate() {
-            let last = told.iter().find(|(it, _)| it == path).map(|&(_, last)| last);
+        for (slot, path) in slots {
+            let last = told.iter().find(|&&(it, _)| it == path).map(|&(_, last)| last);
             playout.set_used(slot, last);
         }
     }
@@ -226,7 +224,7 @@ impl<P: Copy> Tunnels<P> {
         id: ConnectionId,
         report: &PeerReport<'_>,
     ) {
-        let Some(connection) = self.connections.get_mut(index(id)).and_then(Option::as_mut) else {
+        let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
         if let Some(adaptive) = &mut connection.tally.adaptive {
@@ -244,7 +242,7 @@ impl<P: Copy> Tunnels<P> {
     /// Takes the result of a survey: `lost` of `probes` probes on a path, or their echoes, were
     /// lost.
     pub(crate) fn set_path_surveyed(&mut self, now: Instant, id: PathId, probes: u16, lost: u16) {
-        let Some(path) = self.paths.at(id) else { return };
+        let Some(path) = self.paths.get(id) else { return };
         let (connection, slot) = (path.connection, usize::from(path.slot));
         if let Some(adaptive) =
             self.connection_mut(connection).and_then(|it| it.tally.adaptive.as_mut())
@@ -255,7 +253,7 @@ impl<P: Copy> Tunnels<P> {
 
     /// The round-trip time of a path by its probes.
     pub(crate) fn set_path_rtt(&mut self, id: PathId, rtt: RttEstimate) {
-        let Some(path) = self.paths.at(id) else { return };
+        let Some(path) = self.paths.get(id) else { return };
         let (connection, slot) = (path.connection, usize::from(path.slot));
         if let Some(adaptive) =
             self.connection_mut(connection).and_then(|it| it.tally.adaptive.as_mut())

@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use mpt_wire::{ecn, gre};
 
 use crate::seal::{self, Opener, Refused, Sealer};
-use crate::tunnel::connection::{Arrival, index};
+use crate::tunnel::connection::Arrival;
 use crate::tunnel::{DatagramDrop, Received, Tunnels};
 use crate::{ConnectionId, SocketId};
 
@@ -71,12 +71,12 @@ impl<P: Copy> Tunnels<P> {
         };
         let unknown = (None, DatagramDrop::UnknownIndex);
         let (id, opener) = self.openers.get_mut(key).ok_or(unknown)?;
-        let connection = self.connections[index(id)].as_mut().ok_or(unknown)?;
+        let connection = self.connections.found_mut(id).ok_or(unknown)?;
         let refused = |reason| (Some(id), reason);
         connection.admit().map_err(refused)?;
         // The path is found as that of plain packets is, whatever the index says.
         let path = self.tables.assignments.lookup(socket, remote, connection.config.key);
-        let path = path.ok().and_then(|path| self.paths.at_mut(path));
+        let path = path.ok().and_then(|path| self.paths.found_mut(path));
         let path = path.filter(|path| path.connection == id);
         let path = path.ok_or(refused(DatagramDrop::UnknownSender))?;
         let opened = opener.open(sequence, path.slot, datagram).map_err(|error| {

@@ -86,7 +86,7 @@ impl<S: System> DataPath<S> {
             self.node.bar(*id);
         }
         let mut plugged = plugged.into_iter();
-        let (mut now_used, mut reset) = (BTreeMap::new(), Vec::new());
+        let (mut now_used, mut reset) = (Vec::new(), Vec::new());
         for (wanted, id) in wanted.iter().zip(ids) {
             for (path, link) in wanted.config.paths.iter().zip(&wanted.links) {
                 let (Some(path), Some(io)) =
@@ -95,26 +95,25 @@ impl<S: System> DataPath<S> {
                     continue;
                 };
                 let io = match io {
-                    Plugged::Kept(old) => self.paths[old.0 as usize].take(),
+                    Plugged::Kept(old) => self.paths.remove(old),
                     Plugged::Opened(io) => Some(*io),
                 };
-                now_used.insert(path, io);
+                if let Some(io) = io {
+                    now_used.push((path, io));
+                }
                 self.set_link_state(now, path, link);
                 reset.push(path);
             }
         }
-        let before = std::mem::take(&mut self.paths);
-        for io in before.into_iter().flatten() {
+        for io in self.paths.drain() {
             self.unplug(&io);
         }
-        let count = now_used.keys().next_back().map_or(0, |last| last.0 as usize + 1);
-        self.paths.resize_with(count, || None);
         for (id, io) in now_used {
-            self.paths[id.0 as usize] = io;
+            self.paths.insert(id, io);
         }
         let paths = &self.paths;
         self.waiting.retain(|stuck| {
-            let io = paths.get(stuck.path.0 as usize).and_then(Option::as_ref);
+            let io = paths.get(stuck.path);
             io.is_some_and(|io| stuck.channel < io.channels.len())
         });
         let endpoint = self.node.tunnels();
@@ -188,7 +187,7 @@ impl<S: System> DataPath<S> {
             let Some(before) = self.node.tunnels().path(id).map(facts_of) else { continue };
             self.set_link_state(now, id, facts);
             if !fixed_mtu
-                && let Some(Some(io)) = self.paths.get_mut(id.0 as usize)
+                && let Some(io) = self.paths.get_mut(id)
                 && io.wiring.mtu != facts.mtu
             {
                 io.wiring.mtu = facts.mtu;
@@ -286,8 +285,7 @@ impl<S: System> DataPath<S> {
                     self.find_path(&config.name, &path.name).ok().filter(|id| !taken.contains(id));
                 // The address at which another peer was found says nothing about the new one.
                 let before = before.filter(|_| !exchanged);
-                let before =
-                    before.and_then(|id| Some((id, self.paths.get_mut(id.0 as usize)?.as_mut()?)));
+                let before = before.and_then(|id| Some((id, self.paths.get_mut(id)?)));
                 if path.remote == config::Remote::Sought
                     && let Some((_, io)) = &before
                 {

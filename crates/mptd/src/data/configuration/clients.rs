@@ -7,7 +7,6 @@ use mpt_core::{ConfigError, ConnectionId, DownReason, PathConfig, PathId};
 use mpt_wire::control::{Kind, Reason};
 
 use super::changes::Plugged;
-use crate::data::paths::PathIo;
 use crate::data::system::System;
 use crate::data::{ChangeError, DataPath, Wanted};
 
@@ -40,7 +39,7 @@ impl<S: System> DataPath<S> {
         };
         for (path, io) in self.paths_of(id).into_iter().zip(plugged) {
             if let Plugged::Opened(io) = io {
-                self.place(path, *io);
+                self.paths.insert(path, *io);
             }
         }
         self.follow_connection(now, wanted);
@@ -73,7 +72,7 @@ impl<S: System> DataPath<S> {
                     self.node.set_tier(now, id, tier);
                 }
                 Plugged::Opened(io) => match self.node.add_path(now, id, path) {
-                    Ok(path) => self.place(path, *io),
+                    Ok(path) => self.paths.insert(path, *io),
                     Err(error) => {
                         self.unplug(&io);
                         result = result.and(Err(error));
@@ -154,16 +153,8 @@ impl<S: System> DataPath<S> {
 
     /// Closes what a path had that is gone.
     fn displace(&mut self, path: PathId) {
-        if let Some(io) = self.paths.get_mut(path.0 as usize).and_then(Option::take) {
+        if let Some(io) = self.paths.remove(path) {
             self.unplug(&io);
         }
-    }
-
-    fn place(&mut self, path: PathId, io: PathIo) {
-        let index = path.0 as usize;
-        if self.paths.len() <= index {
-            self.paths.resize_with(index + 1, || None);
-        }
-        self.paths[index] = Some(io);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::data::paths::PathIo;
+use crate::data::paths::table::PathTable;
 use crate::data::sockets::Sockets;
 use crate::data::system::System;
 
@@ -10,8 +10,8 @@ use crate::data::system::System;
 pub(crate) struct Exits<'a, S: System> {
     /// Beginning of the round.
     pub(crate) now: Instant,
-    /// The paths by [`PathId`].
-    pub(crate) paths: &'a mut [Option<PathIo>],
+    /// The paths.
+    pub(crate) paths: &'a mut PathTable,
     /// The sockets of the paths.
     pub(crate) sockets: &'a Sockets<S>,
 }

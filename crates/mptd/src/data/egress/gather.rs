@@ -7,7 +7,7 @@ use mpt_linux::udp::{Batch, MAX_BATCH_PIECES, MAX_BATCHES};
 
 use super::exits::Exits;
 use super::outbox::Flushed;
-use crate::data::paths::PathIo;
+use crate::data::paths::table::PathTable;
 use crate::data::system::{BatchSocket, System};
 
 /// Pieces in one call: the whole of several full batches, or all batches of a round of small packets.
@@ -37,7 +37,7 @@ pub(in crate::data) fn flush<S: System>(
             group = &group[taken..];
             // A datagram that is alone, has to wait, or meets an error is handled by itself.
             let Some((&(id, channel), others)) = group.split_first() else { break };
-            if let Some(Some(path)) = exits.paths.get_mut(id.0 as usize) {
+            if let Some(path) = exits.paths.get_mut(id) {
                 each(id, channel, path.flush(exits.now, channel, exits.sockets, arena, room));
             }
             group = others;
@@ -45,8 +45,8 @@ pub(in crate::data) fn flush<S: System>(
     }
 }
 
-fn socket_of(paths: &[Option<PathIo>], (id, channel): (PathId, usize)) -> Option<SocketId> {
-    let path = paths.get(id.0 as usize)?.as_ref()?;
+fn socket_of(paths: &PathTable, (id, channel): (PathId, usize)) -> Option<SocketId> {
+    let path = paths.get(id)?;
     Some(path.channels.get(channel)?.socket)
 }
 
@@ -65,7 +65,7 @@ fn bring_forward<T>(all: &mut [T], wanted: impl Fn(&T) -> bool) -> usize {
 /// Sends the first of these channels, as many as can leave at once. Returns how many that were.
 fn flush_ready(
     group: &[(PathId, usize)],
-    paths: &mut [Option<PathIo>],
+    paths: &mut PathTable,
     socket: &impl BatchSocket,
     arena: &[u8],
 ) -> usize {
@@ -73,7 +73,7 @@ fn flush_ready(
     let mut ends = [0; MAX_BATCHES];
     let (mut count, mut used) = (0, 0);
     let ready = |&(id, channel): &(PathId, usize)| {
-        let path = paths.get(id.0 as usize)?.as_ref()?;
+        let path = paths.get(id)?;
         let outbox = &path.channels.get(channel)?.outbox;
         Some((path, outbox, outbox.ready()?))
     };
@@ -99,7 +99,7 @@ fn flush_ready(
     });
     let sent = socket.send_batches(batches);
     for &(id, channel) in &group[..sent] {
-        if let Some(Some(path)) = paths.get_mut(id.0 as usize) {
+        if let Some(path) = paths.get_mut(id) {
             path.channels[channel].outbox.taken();
         }
     }

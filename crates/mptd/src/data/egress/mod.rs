@@ -299,7 +299,7 @@ impl Egress {
         exits: &mut Exits<'_, S>,
     ) {
         let (id, tos) = (transmit.path, outgoing.tos_of(transmit));
-        let Some(Some(path)) = exits.paths.get_mut(id.0 as usize) else { return };
+        let Some(path) = exits.paths.get_mut(id) else { return };
         let channel = path.channel_of(outgoing.flow_hash);
         if !path.channels[channel].outbox.fits(datagram.len(), tos) {
             let outcome =

@@ -96,7 +96,7 @@ impl<S: System> DataPath<S> {
         let key = config.and_then(|config| config.key);
         let header = gre::Repr::control(key).header_len();
 
-        let io = self.paths.get(id.0 as usize).and_then(Option::as_ref);
+        let io = self.paths.get(id);
         let data = io.map(crate::data::paths::PathIo::counters).unwrap_or_default();
         let messages = io.map(|io| io.messages).unwrap_or_default();
         let session = self.node.sessions().session_of(path.connection());

@@ -242,8 +242,8 @@ mod tests {
     use super::*;
     use crate::data::memory::shares::Owner;
 
-    const FIRST: ConnectionId = ConnectionId(0);
-    const SECOND: ConnectionId = ConnectionId(1);
+    const FIRST: ConnectionId = ConnectionId::first(0);
+    const SECOND: ConnectionId = ConnectionId::first(1);
 
     fn read(buffers: &mut Buffers, len: usize, fill: u8) -> u32 {
         let buffer = buffers.receive_buffer().unwrap();

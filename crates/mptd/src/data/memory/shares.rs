@@ -11,7 +11,7 @@ use mpt_core::ConnectionId;
 use mpt_core::session::PublicKey;
 
 /// A connection nobody has told of: its packets count for the first share.
-const UNKNOWN: u32 = 0;
+const UNKNOWN: ShareId = ShareId(0);
 
 /// The owner of packets that share memory with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,8 +53,8 @@ pub(in crate::data) struct Shares {
     /// Pages that they occupy.
     held: u32,
     shares: Vec<Share>,
-    /// The share of each connection, by its number.
-    of: Vec<u32>,
+    /// By the index of a connection: the connection, and its share.
+    of: Vec<Option<(ConnectionId, ShareId)>>,
     owners: BTreeMap<Owner, u32>,
     /// Shares without an owner.
     free: Vec<u32>,
@@ -81,7 +81,8 @@ impl Shares {
     /// The share for which the packets of a connection count.
     #[inline]
     pub(in crate::data) fn of(&self, connection: ConnectionId) -> ShareId {
-        ShareId(self.of.get(connection.0 as usize).copied().unwrap_or(UNKNOWN))
+        let known = self.of.get(connection.index()).copied().flatten();
+        known.filter(|(of, _)| *of == connection).map_or(UNKNOWN, |(_, share)| share)
     }
 
     /// Adds `pages` to a share, if it may hold that many.
@@ -120,7 +121,12 @@ impl Shares {
         if known.is_some_and(|known| self.of(connection) == ShareId(known)) {
             return;
         }
-        self.forget(connection);
+        let index = connection.index();
+        if self.of.len() <= index {
+            self.of.resize(index + 1, None);
+        }
+        // One that had the index before is gone.
+        self.vacate(index);
         let id = known.unwrap_or_else(|| {
             let id = self.free.pop().unwrap_or_else(|| {
                 self.shares.push(Share::default());
@@ -132,20 +138,20 @@ impl Shares {
         let share = &mut self.shares[id as usize];
         share.owner = Some(owner);
         share.connections += 1;
-        let index = connection.0 as usize;
-        if self.of.len() <= index {
-            self.of.resize(index + 1, UNKNOWN);
-        }
-        self.of[index] = id;
+        self.of[connection.index()] = Some((connection, ShareId(id)));
     }
 
     /// A connection is gone.
     pub(in crate::data) fn forget(&mut self, connection: ConnectionId) {
-        let Some(of) = self.of.get_mut(connection.0 as usize) else { return };
-        let id = std::mem::replace(of, UNKNOWN);
-        if id == UNKNOWN {
-            return;
+        let known = self.of.get(connection.index()).copied().flatten();
+        if known.is_some_and(|(of, _)| of == connection) {
+            self.vacate(connection.index());
         }
+    }
+
+    /// Ends the share of the connection that has an index, if one has.
+    fn vacate(&mut self, index: usize) {
+        let Some((_, ShareId(id))) = self.of[index].take() else { return };
         let share = &mut self.shares[id as usize];
         share.connections -= 1;
         if share.connections == 0 {
@@ -160,9 +166,8 @@ impl Shares {
     /// Connections other than these are gone.
     pub(in crate::data) fn retain(&mut self, is_there: impl Fn(ConnectionId) -> bool) {
         for index in 0..self.of.len() {
-            let connection = ConnectionId(index as u32);
-            if !is_there(connection) {
-                self.forget(connection);
+            if self.of[index].is_some_and(|(connection, _)| !is_there(connection)) {
+                self.vacate(index);
             }
         }
     }
@@ -180,7 +185,8 @@ mod tests {
 
     /// Takes pages in turns until no share gets one. Returns the pages of each of the connections' shares.
     fn fill(shares: &mut Shares, connections: &[u32]) -> Vec<u32> {
-        let ids: Vec<ShareId> = connections.iter().map(|&it| shares.of(ConnectionId(it))).collect();
+        let ids: Vec<ShareId> =
+            connections.iter().map(|&it| shares.of(ConnectionId::first(it))).collect();
         while ids.iter().filter(|&&id| shares.take(id, 1)).count() > 0 {}
         ids.iter().map(|id| shares.shares[id.0 as usize].held).collect()
     }
@@ -188,7 +194,7 @@ mod tests {
     #[test]
     fn the_only_one_may_have_everything() {
         let mut shares = Shares::new(CAPACITY);
-        shares.assign(ConnectionId(0), Owner::Connection(ConnectionId(0)));
+        shares.assign(ConnectionId::first(0), Owner::Connection(ConnectionId::first(0)));
         assert_eq!(fill(&mut shares, &[0]), [CAPACITY]);
     }
 
@@ -196,14 +202,17 @@ mod tests {
     fn of_several_each_gets_as_much_as_is_left() {
         let mut shares = Shares::new(CAPACITY);
         for number in 0..5 {
-            let id = ConnectionId(u32::from(number));
+            let id = ConnectionId::first(u32::from(number));
             shares.assign(id, client(number));
         }
         assert_eq!(fill(&mut shares, &[0]), [CAPACITY / 2]);
         assert_eq!(fill(&mut shares, &[1]), [CAPACITY / 4]);
         let mut shares = Shares::new(CAPACITY);
         for number in 0..5 {
-            shares.assign(ConnectionId(number), Owner::Connection(ConnectionId(number)));
+            shares.assign(
+                ConnectionId::first(number),
+                Owner::Connection(ConnectionId::first(number)),
+            );
         }
         assert_eq!(fill(&mut shares, &[0, 1, 2]), [CAPACITY / 4; 3]);
     }
@@ -212,9 +221,9 @@ mod tests {
     fn all_connections_of_a_client_have_one_share() {
         let mut shares = Shares::new(CAPACITY);
         for number in 0..8 {
-            shares.assign(ConnectionId(number), client(1));
+            shares.assign(ConnectionId::first(number), client(1));
         }
-        shares.assign(ConnectionId(8), client(2));
+        shares.assign(ConnectionId::first(8), client(2));
         assert_eq!(fill(&mut shares, &[0, 1, 2, 3, 4, 5, 6, 7]), [CAPACITY / 2; 8]);
         assert_eq!(fill(&mut shares, &[8]), [CAPACITY / 4]);
     }
@@ -223,10 +232,10 @@ mod tests {
     fn a_share_is_free_again_when_its_last_connection_is_gone() {
         let mut shares = Shares::new(CAPACITY);
         for round in 0..100_u8 {
-            shares.assign(ConnectionId(0), client(round));
-            shares.assign(ConnectionId(1), client(round));
-            shares.assign(ConnectionId(1), client(round));
-            shares.forget(ConnectionId(0));
+            shares.assign(ConnectionId::first(0), client(round));
+            shares.assign(ConnectionId::first(1), client(round));
+            shares.assign(ConnectionId::first(1), client(round));
+            shares.forget(ConnectionId::first(0));
             assert_eq!(shares.owners.len(), 1);
             shares.retain(|_| false);
             assert!(shares.owners.is_empty());

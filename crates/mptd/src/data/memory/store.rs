@@ -22,6 +22,8 @@ pub(in crate::data) struct Waiting {
 /// The packets of one connection.
 #[derive(Debug, Default)]
 struct Queue {
+    /// The connection, once it has had a packet here.
+    connection: Option<ConnectionId>,
     /// The packets by [`StoreId`]; the engine begins no number before all lower ones are taken.
     places: Vec<Option<Waiting>>,
     /// The number of them that are taken.
@@ -33,7 +35,7 @@ struct Queue {
 /// The packets of all connections. Memory is needed only while packets wait: see [`Self::trim`].
 #[derive(Debug)]
 pub(in crate::data) struct Store {
-    /// The queue of each connection.
+    /// The queues, by the indices of the connections.
     queues: Vec<Queue>,
     pool: Pool,
     limit: usize,
@@ -43,6 +45,19 @@ impl Waiting {
     /// The packet.
     pub(in crate::data) fn bytes(&self) -> &[u8] {
         self.buffer.bytes()
+    }
+}
+
+impl Queue {
+    fn is_of(&self, connection: ConnectionId) -> bool {
+        self.connection == Some(connection)
+    }
+
+    /// Forgets all packets.
+    fn clear(&mut self, pool: &mut Pool) {
+        let gone = std::mem::take(&mut self.places).into_iter().flatten();
+        gone.for_each(|waiting| pool.give_back(waiting.buffer));
+        self.packets = 0;
     }
 }
 
@@ -66,12 +81,16 @@ impl Store {
         segmenter: &Segmenter,
         packet: &[u8],
     ) {
-        let (queue, place) = (connection.0 as usize, id.0 as usize);
+        let (queue, place) = (connection.index(), id.0 as usize);
         if self.queues.len() <= queue {
             self.queues.resize_with(queue + 1, Queue::default);
         }
         let Some(buffer) = self.pool.take(packet) else { return };
         let queue = &mut self.queues[queue];
+        if queue.connection.replace(connection) != Some(connection) {
+            // One that had the index before is gone.
+            queue.clear(&mut self.pool);
+        }
         if queue.places.len() <= place {
             queue.places.resize_with(place + 1, || None);
         }
@@ -85,12 +104,16 @@ impl Store {
 
     /// A packet that waits.
     pub(in crate::data) fn get(&self, connection: ConnectionId, id: StoreId) -> Option<&Waiting> {
-        self.queues.get(connection.0 as usize)?.places.get(id.0 as usize)?.as_ref()
+        let queue = self.queues.get(connection.index())?;
+        queue.places.get(id.0 as usize).filter(|_| queue.is_of(connection))?.as_ref()
     }
 
     /// Forgets a packet.
     pub(in crate::data) fn release(&mut self, connection: ConnectionId, id: StoreId) {
-        let Some(queue) = self.queues.get_mut(connection.0 as usize) else { return };
+        let Some(queue) = self.queues.get_mut(connection.index()) else { return };
+        if !queue.is_of(connection) {
+            return;
+        }
         if let Some(waiting) = queue.places.get_mut(id.0 as usize).and_then(Option::take) {
             queue.packets -= 1;
             self.pool.give_back(waiting.buffer);
@@ -99,10 +122,9 @@ impl Store {
 
     /// Forgets the packets of all connections but those of which packets still wait.
     pub(in crate::data) fn retain(&mut self, waits: impl Fn(ConnectionId) -> bool) {
-        for (id, queue) in self.queues.iter_mut().enumerate() {
-            if queue.packets > 0 && !waits(ConnectionId(id as u32)) {
-                let gone = std::mem::take(queue).places.into_iter().flatten();
-                gone.for_each(|waiting| self.pool.give_back(waiting.buffer));
+        for queue in &mut self.queues {
+            if queue.packets > 0 && queue.connection.is_none_or(|connection| !waits(connection)) {
+                queue.clear(&mut self.pool);
             }
         }
     }

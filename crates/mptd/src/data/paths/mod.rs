@@ -1,6 +1,7 @@
 //! The system's side of a path: its sockets, its peer's address, and the batches on their way to it.
 
 mod path_mtu;
+pub(in crate::data) mod table;
 
 use std::net::SocketAddr;
 use std::time::Instant;

@@ -54,17 +54,18 @@ impl<S: System> DataPath<S> {
     fn too_big(&mut self, id: SocketId, error: &PathError, mtu: u32, quote: &[u8]) {
         let now = self.system.now();
         let mut ours = false;
-        for index in 0..self.paths.len() {
-            let path = PathId(index as u32);
-            let Some(io) = &self.paths[index] else { continue };
+        let sends = |io: &PathIo| {
             let remote = io.wiring.remote;
             // Our own kernel says the port only of connected sockets.
-            let sends = remote.ip() == error.remote.ip()
+            remote.ip() == error.remote.ip()
                 && (error.local || remote.port() == error.remote.port())
-                && io.channels.iter().any(|channel| channel.socket == id);
-            if !sends {
-                continue;
-            }
+                && io.channels.iter().any(|channel| channel.socket == id)
+        };
+        let senders = self.paths.iter().filter(|(_, io)| sends(io));
+        let senders: Vec<PathId> = senders.map(|(path, _)| path).collect();
+        for path in senders {
+            let Some(io) = self.paths.get(path) else { continue };
+            let remote = io.wiring.remote;
             let Some((connection, known)) =
                 self.node.tunnels().path(path).map(|it| (it.connection(), it.config().outer()))
             else {
@@ -147,7 +148,7 @@ impl<S: System> DataPath<S> {
 
     /// Lowers the MTU of a path without a session, for a while.
     fn believe(&mut self, now: Instant, id: PathId, mtu: u16) {
-        let Some(Some(io)) = self.paths.get_mut(id.0 as usize) else { return };
+        let Some(io) = self.paths.get_mut(id) else { return };
         let Some(change) = self.node.believe_path_mtu(now, &mut io.reported, id, mtu) else {
             return;
         };
@@ -158,7 +159,7 @@ impl<S: System> DataPath<S> {
 
     /// Forgets what ICMP reported of a path.
     pub(in crate::data) fn forget_reported_mtu(&mut self, id: PathId) {
-        let Some(Some(io)) = self.paths.get_mut(id.0 as usize) else { return };
+        let Some(io) = self.paths.get_mut(id) else { return };
         if let Some(change) = self.node.forget_path_mtu(&mut io.reported, id) {
             self.tell_device_mtu(change.device);
             self.tell_path_mtu(id);
@@ -168,8 +169,7 @@ impl<S: System> DataPath<S> {
     /// Runs once in a second: drops reported MTUs that are old enough, and notes which sequence numbers are recent.
     pub(in crate::data) fn tick_path_mtus(&mut self, now: Instant) {
         let mut over = Vec::new();
-        for (index, io) in self.paths.iter_mut().enumerate() {
-            let (id, Some(io)) = (PathId(index as u32), io) else { continue };
+        for (id, io) in self.paths.iter_mut() {
             let connection = self.node.tunnels().path(id).map(Path::connection);
             if let Some(connection) = connection.and_then(|id| self.node.tunnels().connection(id)) {
                 io.numbers = [io.numbers[1], connection.next_sequence()];
@@ -221,7 +221,7 @@ impl<S: System> DataPath<S> {
 
     /// Our own kernel refused a datagram as too big; the error queue says what the device takes.
     pub(in crate::data) fn local_too_big(&mut self, path: PathId, channel: usize) {
-        let Some(Some(io)) = self.paths.get(path.0 as usize) else { return };
+        let Some(io) = self.paths.get(path) else { return };
         self.read_errors(io.channels[channel].socket);
     }
 }

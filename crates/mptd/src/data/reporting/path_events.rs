@@ -27,7 +27,7 @@ impl<S: System> DataPath<S> {
             min_rate: state.config().rates.least(),
             mtu: state.mtu(),
         };
-        let told = &mut self.paths.get_mut(id.0 as usize)?.as_mut()?.told;
+        let told = &mut self.paths.get_mut(id)?.told;
         if told.as_ref() == Some(&event) {
             return None;
         }

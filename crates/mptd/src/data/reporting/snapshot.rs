@@ -154,7 +154,7 @@ impl<S: System> DataPath<S> {
 
     fn show_path(&self, config: &config::Path, id: PathId) -> Option<api::Path> {
         let path = self.node.tunnels().path(id)?;
-        let io = self.paths.get(id.0 as usize)?.as_ref()?;
+        let io = self.paths.get(id)?;
         let rates = self.rates.paths.get(&id).copied().unwrap_or_default();
         let send = io.counters();
         // A name that is not resolved yet has a placeholder for its address.
@@ -212,7 +212,7 @@ impl<S: System> DataPath<S> {
 impl<S: System> DataPath<S> {
     /// Returns the source of the MTU of a path.
     fn mtu_source(&self, config: &config::Path, path: &Path, id: PathId) -> api::MtuSource {
-        let io = self.paths.get(id.0 as usize).and_then(Option::as_ref);
+        let io = self.paths.get(id);
         let session = self.node.sessions().session_of(path.connection());
         let view = session.and_then(|session| self.node.sessions().path(session, id));
         if io.is_some_and(|io| io.reported.is_some()) {

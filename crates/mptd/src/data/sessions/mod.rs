@@ -264,7 +264,7 @@ impl<S: System> DataPath<S> {
     }
 
     fn move_path(&mut self, path: PathId, socket: SocketId, remote: SocketAddr) {
-        let Some(Some(io)) = self.paths.get_mut(path.0 as usize) else { return };
+        let Some(io) = self.paths.get_mut(path) else { return };
         let left = io.move_to(socket, remote);
         if !left.is_empty() {
             self.sockets.share(socket);

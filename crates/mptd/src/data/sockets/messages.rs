@@ -10,7 +10,7 @@ use socket2::SockAddr;
 use super::Sockets;
 use super::message::{Message, Messages};
 use crate::data::DataPath;
-use crate::data::paths::PathIo;
+use crate::data::paths::table::PathTable;
 use crate::data::system::{BatchSocket, System};
 
 impl<S: System> DataPath<S> {
@@ -42,9 +42,9 @@ impl<S: System> DataPath<S> {
 }
 
 /// Adds a message to what its path has carried.
-fn count(transmit: &Transmit, paths: &mut [Option<PathIo>]) {
+fn count(transmit: &Transmit, paths: &mut PathTable) {
     if let Destination::Path(path) = transmit.destination
-        && let Some(Some(io)) = paths.get_mut(path.0 as usize)
+        && let Some(io) = paths.get_mut(path)
     {
         io.messages.count += 1;
         io.messages.bytes += transmit.len() as u64;
@@ -52,10 +52,10 @@ fn count(transmit: &Transmit, paths: &mut [Option<PathIo>]) {
 }
 
 /// Returns the data socket from which a message goes, and its destination.
-fn addressed(transmit: &Transmit, paths: &[Option<PathIo>]) -> Option<(SocketId, SockAddr)> {
+fn addressed(transmit: &Transmit, paths: &PathTable) -> Option<(SocketId, SockAddr)> {
     match transmit.destination {
         Destination::Path(path) => {
-            let (socket, remote) = paths.get(path.0 as usize)?.as_ref()?.base();
+            let (socket, remote) = paths.get(path)?.base();
             Some((socket, remote.clone()))
         }
         Destination::Address { socket, remote } => Some((socket, remote.into())),

@@ -180,10 +180,9 @@ impl Session {
         else {
             return SmallVec::new();
         };
-        let slots: SmallVec<[_; 8]> = connection.slots().collect();
         let wanted = observer.seen().filter(|(_, seen)| all || seen.is_fresh());
         let entry = |(slot, seen): (usize, &crate::path::feedback::Seen)| {
-            let path_id = self.wire_id(place, *slots.get(slot)?)?;
+            let path_id = self.wire_id(place, connection.path_in(slot)?)?;
             let (packets, bytes, highest, marked) =
                 (seen.packets, seen.bytes, seen.highest, seen.marked);
             let (settled, settled_packets) = seen.settled.unwrap_or((highest, packets));

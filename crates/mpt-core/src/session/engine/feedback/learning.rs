@@ -163,7 +163,6 @@ impl Session {
             return;
         }
         let Some(connection) = tunnels.connection(id) else { return };
-        let slots: SmallVec<[_; 8]> = connection.slots().collect();
         let received = self.received(place, id, false, tunnels);
         let clock = shared.clock.stamp(now);
         let time = shared.clock.micros(now);
@@ -171,7 +170,7 @@ impl Session {
             .samples()
             .iter()
             .filter_map(|&Sample { slot, number, at }| {
-                let path_id = self.wire_id(place, *slots.get(usize::from(slot))?)?;
+                let path_id = self.wire_id(place, connection.path_in(slot.into())?)?;
                 Some(ArrivedEntry { path_id, number, time: shared.clock.micros(at) })
             })
             .collect();

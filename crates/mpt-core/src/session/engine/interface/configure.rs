@@ -163,7 +163,7 @@ impl Session {
             let Some(data) = tunnels.path(id) else { continue };
             let (own, peers) = if self.origin.initiates() { (given, None) } else { (None, given) };
             let is_named = |path: &SessionPath| own.is_none_or(|own| path.own_id == own);
-            let known = before.iter().position(|path| path.is(id, data) && is_named(path));
+            let known = before.iter().position(|path| path.id == id && is_named(path));
             let mut path = match known {
                 Some(known) => {
                     let mut path = before.swap_remove(known);

@@ -3,7 +3,7 @@
 use super::common::*;
 use crate::{ConnectionId, DownReason, InnerDrop, Tunnels};
 
-const ID: ConnectionId = ConnectionId(0);
+const ID: ConnectionId = ConnectionId::first(0);
 
 /// Hands in a packet, and leaves it to the caller to ask who was woken.
 fn give(tunnels: &mut Tunnels<Packet>, packet: &[u8]) -> Result<(), InnerDrop> {

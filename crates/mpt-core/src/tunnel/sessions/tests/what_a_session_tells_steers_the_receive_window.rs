@@ -4,8 +4,8 @@
 use super::common::*;
 use crate::{ConnectionId, DownReason, Node, PathId};
 
-const ID: ConnectionId = ConnectionId(0);
-const PATHS: [PathId; 2] = [PathId(0), PathId(1)];
+const ID: ConnectionId = ConnectionId::first(0);
+const PATHS: [PathId; 2] = [PathId::first(0), PathId::first(1)];
 
 fn inner(number: u32) -> Vec<u8> {
     udp("10.1.0.1", "10.0.0.1", 1, 2, &number.to_be_bytes())

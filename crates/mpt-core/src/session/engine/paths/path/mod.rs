@@ -72,8 +72,6 @@ pub(crate) struct FrameCount {
 #[derive(Debug)]
 pub(crate) struct SessionPath {
     pub(crate) id: PathId,
-    /// Tells it from another path that was given the same id after its removal.
-    name: String,
     /// Its name in frames under keys whose handshake this end began.
     pub(crate) own_id: SessionPathId,
     /// Its name under the other ones, once the peer has told it.
@@ -102,7 +100,6 @@ impl SessionPath {
         let mtu = path.config().mtu;
         let mut this = Self {
             id,
-            name: path.name().to_owned(),
             own_id,
             peer_name: None,
             addresses: Addresses::of(path),
@@ -120,11 +117,6 @@ impl SessionPath {
         };
         this.follow(now, path);
         this
-    }
-
-    /// Returns true if this is that path of the tunnels.
-    pub(crate) fn is(&self, id: PathId, path: &Path) -> bool {
-        self.id == id && self.name == path.name()
     }
 
     /// Takes over what others have changed.
