@@ -29,8 +29,8 @@ struct Entry {
 /// The log's entry for one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// The path that carried it.
-    pub(crate) slot: u16,
+    /// The slot of the path that carried it, unless that path was removed since.
+    pub(crate) slot: Option<u16>,
     /// The time at which it left, in microseconds of the sender's clock.
     pub(crate) time: i64,
     /// Packets sent over this path up to and with this one, modulo 2^32.
@@ -118,6 +118,13 @@ impl SentLog {
         recent.take(most).map(|entry| (entry.first.0, entry.before.time, entry.waited))
     }
 
+    /// Notes that a path was removed, whose slot another one may get.
+    pub(crate) fn forget_path(&mut self, slot: u16) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.before.slot == Some(slot)) {
+            entry.before.slot = None;
+        }
+    }
+
     /// Forgets batches that left before `time`.
     pub(crate) fn forget_before(&mut self, time: i64) {
         while self.entries.front().is_some_and(|entry| entry.before.time < time) {
@@ -131,7 +138,7 @@ mod tests {
     use super::*;
 
     fn before(slot: u16, time: i64, packets: u32, bytes: u64) -> Sent {
-        Sent { slot, time, packets, bytes }
+        Sent { slot: Some(slot), time, packets, bytes }
     }
 
     /// Returns the send time that a receiver derives from the anchors. Within a pause the earlier

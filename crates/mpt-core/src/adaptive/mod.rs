@@ -182,7 +182,13 @@ impl Adaptive {
         }
         match (&mut self.paths[slot], member) {
             (Some(path), Some(member)) => (path.member, path.overhead) = (member, overhead),
-            (path, member) => *path = member.map(|member| Sender::new(member, overhead)),
+            (path, member) => {
+                *path = member.map(|member| Sender::new(member, overhead));
+                // Nothing that left over the path before, or came on it, concerns the next one.
+                self.log.forget_path(slot as u16);
+                self.repairs.forget_path(slot as u16);
+                self.peer.forget_path(slot);
+            }
         }
         self.reorder_paths();
     }

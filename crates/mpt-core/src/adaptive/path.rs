@@ -208,7 +208,7 @@ impl Sender {
         waited: i64,
     ) -> (Sent, u32) {
         let size = size + self.overhead;
-        let before = Sent { slot, time: now, packets: self.packets, bytes: self.bytes };
+        let before = Sent { slot: Some(slot), time: now, packets: self.packets, bytes: self.bytes };
         self.pacer.charge(now, size, self.model.rate(), waited);
         self.packets = self.packets.wrapping_add(1);
         self.bytes += u64::from(size);
@@ -278,4 +278,9 @@ impl Sender {
         };
         due && now >= self.copied + interval && self.pacer.has_credit(now)
     }
+}
+
+/// Returns the path in a slot, if the slot is known and there is one.
+pub(super) fn path_in(paths: &mut [Option<Sender>], slot: Option<u16>) -> Option<&mut Sender> {
+    paths.get_mut(usize::from(slot?))?.as_mut()
 }

@@ -26,6 +26,13 @@ pub(super) struct Counters {
 }
 
 impl Peer {
+    /// Notes that a path was removed, whose slot another one may get.
+    pub(super) fn forget_path(&mut self, slot: usize) {
+        if let Some(counters) = self.counters.get_mut(slot) {
+            *counters = None;
+        }
+    }
+
     /// Returns a time of the peer's clock without wrapping, if the clock is that of the last
     /// report.
     pub(super) fn time_of(&self, clock: u32, time: u32) -> Option<i64> {

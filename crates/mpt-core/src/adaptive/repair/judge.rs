@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::super::Adaptive;
 use super::super::log::Sent;
-use super::super::path::Compared;
+use super::super::path::{Compared, path_in};
 use super::keep::AGE;
 use super::state::{Lost, State};
 use super::{KNOWN, TRIES};
@@ -154,7 +154,7 @@ impl Adaptive {
             // The peer no longer tells whether it has come.
             return;
         }
-        let Some(Some(path)) = self.paths.get_mut(usize::from(sent.slot)) else { return };
+        let Some(path) = path_in(&mut self.paths, sent.slot) else { return };
         if let Some(base) = path.model.base_delay() {
             let lateness = (at - sent.time) as f64 - base - path.model.queue();
             path.model.record_late(now, sent.time, lateness);
@@ -247,7 +247,7 @@ impl Adaptive {
                 if itself {
                     late.push(lost.number.0);
                 }
-                if let Some(Some(path)) = paths.get_mut(usize::from(lost.slot)) {
+                if let Some(path) = path_in(paths, lost.slot) {
                     path.repairs.late += u64::from(itself);
                     path.repairs.repaired += u64::from(!itself);
                 }
@@ -304,7 +304,7 @@ impl Adaptive {
                 let Some(kept) = self.keeper.find(number.0) else {
                     return self.repairs.refusals.push(number);
                 };
-                if let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) {
+                if let Some(path) = path_in(&mut self.paths, slot) {
                     path.note_judged(number);
                     let bytes = f64::from(kept.bytes + path.overhead);
                     self.repairs.tokens = (self.repairs.tokens + PER_LOST * bytes).min(BURST);
@@ -322,8 +322,15 @@ impl Adaptive {
     /// Returns true if a packet that left over a path at `left`, and is missing at `at` by the
     /// peer's clock, will not arrive any more. `number` is the one under which it left for the
     /// first time.
-    fn is_lost(&self, at: Option<i64>, number: Option<Sequence>, slot: u16, left: i64) -> bool {
-        let Some(Some(path)) = self.paths.get(usize::from(slot)) else { return true };
+    fn is_lost(
+        &self,
+        at: Option<i64>,
+        number: Option<Sequence>,
+        slot: Option<u16>,
+        left: i64,
+    ) -> bool {
+        let path = slot.and_then(|slot| self.paths.get(usize::from(slot))?.as_ref());
+        let Some(path) = path else { return true };
         if !path.member.up {
             return true;
         }

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 pub(crate) use self::judge::Lack;
 use self::keep::{AGE, Kept};
 use self::state::{Repairs, State};
-use super::path::{Kind, Role};
+use super::path::{Kind, Role, path_in};
 use super::{Adaptive, Tag};
 use crate::path::feedback::Ranges;
 use crate::sequence::Sequence;
@@ -325,12 +325,12 @@ impl Adaptive {
                 comes + AFTER_REFUSAL as f64 <= self.due(lost.left)
             };
             let state = match slots.first() {
-                Some(&slot) => State::Sent { slot, time: now },
+                Some(&slot) => State::Sent { slot: Some(slot), time: now },
                 None if again_in_time() => State::Refused { until: now + AFTER_REFUSAL },
                 None => State::GivenUp,
             };
             if slots.is_empty()
-                && let Some(Some(path)) = self.paths.get_mut(usize::from(lost.slot))
+                && let Some(path) = path_in(&mut self.paths, lost.slot)
             {
                 path.repairs.refused += 1;
             }

@@ -9,8 +9,9 @@ use crate::sequence::Sequence;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::adaptive) struct Lost {
     pub(in crate::adaptive) number: Sequence,
-    /// The path that lost the number, and the time at which it left there.
-    pub(in crate::adaptive) slot: u16,
+    /// The slot of the path that lost the number, unless that path was removed since.
+    pub(in crate::adaptive) slot: Option<u16>,
+    /// The time at which the number left there.
     pub(in crate::adaptive) left: i64,
     pub(in crate::adaptive) tries: u8,
     pub(in crate::adaptive) state: State,
@@ -21,8 +22,8 @@ pub(in crate::adaptive) struct Lost {
 pub(in crate::adaptive) enum State {
     /// The repair waits to be sent.
     Pending,
-    /// The number was sent again over a path.
-    Sent { slot: u16, time: i64 },
+    /// The number was sent again over the path in a slot, unless that path was removed since.
+    Sent { slot: Option<u16>, time: i64 },
     /// Repairs have used their whole share of the bytes. The repair is not sent before this time.
     Refused { until: i64 },
     /// The number will not be sent again.
@@ -69,6 +70,16 @@ impl Repairs {
         match self.lost.get(place).is_some_and(|lost| lost.number == number) {
             true => Ok(&mut self.lost[place]),
             false => Err(place),
+        }
+    }
+
+    /// Notes that a path was removed, whose slot another one may get.
+    pub(in crate::adaptive) fn forget_path(&mut self, removed: u16) {
+        for lost in &mut self.lost {
+            lost.slot.take_if(|slot| *slot == removed);
+            if let State::Sent { slot, .. } = &mut lost.state {
+                slot.take_if(|slot| *slot == removed);
+            }
         }
     }
 }

@@ -579,3 +579,15 @@ proptest! {
         prop_assert!(scene.sent.values().all(|&(times, _)| times <= 1 + 4));
     }
 }
+
+/// The path that lost a packet is removed, and another one gets its slot.
+#[test]
+fn what_left_over_a_removed_path_is_not_expected_on_the_next() {
+    let mut scene = Scene::new(2, 1);
+    scene.warm_up();
+    let number = scene.send();
+    let slot = usize::from(scene.sent[&number].1);
+    scene.adaptive.set(slot, None, 0);
+    scene.adaptive.set(slot, Some(member(slot, true)), OVERHEAD);
+    assert_eq!(scene.miss(&[], &[(number, 1)]), [(number, vec![1 - slot as u16])]);
+}

@@ -213,5 +213,6 @@ impl Observer {
         if let Some(seen) = self.paths.get_mut(slot) {
             *seen = None;
         }
+        self.samples.retain(|sample| usize::from(sample.slot) != slot);
     }
 }

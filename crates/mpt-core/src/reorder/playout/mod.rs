@@ -214,6 +214,7 @@ impl<P: Copy> PlayOut<P> {
     pub(super) fn remove_path(&mut self, slot: usize) {
         self.hold.remove(slot);
         self.under_way.remove(slot);
+        self.samples.retain(|&(of, ..)| of != slot);
     }
 
     /// Takes send times from the peer, which sends them at intervals of `interval`. `clock` is the
