@@ -5,22 +5,18 @@
 //! drained. Packets that do not fit wait at the tunnel's own ingress, where they can be scheduled.
 //!
 //! A report passes the files in this order: `observed` records it, `handle` judges it, and the phase acts on it
-//! (`startup`, `hold`, `beside`) by a change of the rate or a `cut`. All of them work on one `state`.
+//! (`phase/startup`, `phase/hold`, `phase/beside`) by a change of the rate or a `phase/cut`. All of them work on one `state`.
 //!
 //! All times are microseconds of the sender's clock unless said otherwise, all rates bytes per
 //! microsecond.
 
-mod beside;
 mod bounds;
-mod cut;
 mod estimate;
 mod handle;
-mod hold;
 mod limits;
 pub(crate) mod observed;
 mod phase;
 mod report;
-mod startup;
 mod state;
 
 pub use estimate::Estimate;

@@ -1,7 +1,11 @@
 //! The phases of a path: it starts up, its rate is known, it drains, or other traffic keeps its
 //! queue full.
 
+mod beside;
+mod cut;
 pub(super) mod drain;
+mod hold;
+mod startup;
 
 use self::drain::Drain;
 

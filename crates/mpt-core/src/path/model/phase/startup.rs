@@ -1,6 +1,6 @@
 //! The rate of a path that has not shown a bottleneck.
 
-use super::state::{FIRST_INTERVAL, FIRST_WINDOW, Model};
+use crate::path::model::state::{FIRST_INTERVAL, FIRST_WINDOW, Model};
 
 /// The queue that holds the excess of startup until a report shows it, in microseconds.
 const QUEUE: f64 = 100_000.0;
@@ -14,7 +14,7 @@ const PEAK: f64 = 1.2;
 
 impl Model {
     /// Raises the rate above the delivered rate, unless the queue `fills`.
-    pub(super) fn start_up(&mut self, fills: bool) {
+    pub(in crate::path::model) fn start_up(&mut self, fills: bool) {
         let growth = (1.0 + QUEUE / self.rtt()).clamp(LEAST_GROWTH, MOST_GROWTH);
         // Jitter hides a queue for longer than the queue takes to overflow.
         let growth = if self.sigma() > 0.0 { LEAST_GROWTH } else { growth };

@@ -1,10 +1,10 @@
 //! The rate beside other traffic that keeps the queue of the path full, and the drain that shows
 //! whether it does.
 
-use super::phase::drain::{Drain, Finding};
-use super::phase::{Known, Phase};
-use super::report::{Pause, Present, Report};
-use super::state::{LEAST_RATE, LEAST_STEP, Model};
+use super::drain::{Drain, Finding};
+use super::{Known, Phase};
+use crate::path::model::report::{Pause, Present, Report};
+use crate::path::model::state::{LEAST_RATE, LEAST_STEP, Model};
 
 /// The interval at which the path is drained beside other traffic, to see whether that is still
 /// there, in microseconds.
@@ -19,7 +19,7 @@ const GONE: i64 = 1_000_000;
 impl Model {
     /// Handles a report while other traffic keeps the queue full. As in TCP, the rate is cut when
     /// packets are lost, and otherwise grows by [`GROWTH`].
-    pub(super) fn share(
+    pub(in crate::path::model) fn share(
         &mut self,
         (since, found): (Option<i64>, i64),
         lost: bool,
@@ -53,7 +53,7 @@ impl Model {
     }
 
     /// Handles a report while the path drains.
-    pub(super) fn drain(
+    pub(in crate::path::model) fn drain(
         &mut self,
         mut drain: Drain,
         (fresh, queue): (bool, f64),

@@ -1,10 +1,10 @@
 //! The cut of the rate when a queue stands: the path is given less than it delivers, or nothing
 //! until it has drained.
 
-use super::phase::drain::Drain;
-use super::phase::{Known, Phase};
-use super::report::{Pause, Present, Report};
-use super::state::{LEAST_RATE, LEAST_STEP, Model};
+use super::drain::Drain;
+use super::{Known, Phase};
+use crate::path::model::report::{Pause, Present, Report};
+use crate::path::model::state::{LEAST_RATE, LEAST_STEP, Model};
 
 /// Time within which a second cut shows that the first one was in vain, in microseconds, unless the
 /// queue has been empty in between.
@@ -14,7 +14,7 @@ const FAIR: f64 = 0.5;
 
 impl Model {
     /// Cuts the rate to less than the path delivers, once the queue that stands has drained.
-    pub(super) fn cut(
+    pub(in crate::path::model) fn cut(
         &mut self,
         report: &Report,
         present: &Present,
@@ -56,7 +56,12 @@ impl Model {
 
     /// Lets the path drain: nothing is sent until everything sent has arrived. `shared` is the rate
     /// beside other traffic, for the case that the queue is not ours.
-    pub(super) fn begin_drain(&mut self, shared: f64, report: &Report, present: &Present) -> Pause {
+    pub(in crate::path::model) fn begin_drain(
+        &mut self,
+        shared: f64,
+        report: &Report,
+        present: &Present,
+    ) -> Pause {
         let longest = self.rtt() + 2.0 * self.queue() + LEAST_STEP;
         let until = present.now + longest as i64;
         let drain = Drain::new(until, present.sent_bytes, (report.at, report.bytes), shared);

@@ -6,9 +6,9 @@
 //! since all measure the same queue: the tunnel with more than [`OWN_QUEUE`] in it yields, and the
 //! others do not.
 
-use super::phase::{Known, Phase};
-use super::report::{Pause, Present, Report};
-use super::state::{LEAST_RATE, Model};
+use super::{Known, Phase};
+use crate::path::model::report::{Pause, Present, Report};
+use crate::path::model::state::{LEAST_RATE, Model};
 
 /// The bytes of ours in the queue of a path up to which the path does not yield: ten packets.
 const OWN_QUEUE: f64 = 10.0 * 1_500.0;
@@ -34,7 +34,7 @@ const LEAP_BOUND: f64 = 1.5;
 impl Model {
     /// Handles a report. `fresh` is true if it shows the queue anew, and `over_now` if a queue
     /// stands.
-    pub(super) fn hold(
+    pub(in crate::path::model) fn hold(
         &mut self,
         Known { was_over, mut calm, mut grow_at }: Known,
         (fresh, over_now): (bool, bool),
