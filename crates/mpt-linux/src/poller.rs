@@ -1,9 +1,15 @@
 //! Waiting for many descriptors at once, with nanosecond timeouts, and being woken from another thread.
 
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
+
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
 
 /// Most events one [`Poller::wait`] gives.
 pub const MAX_EVENTS: usize = 64;
@@ -30,10 +36,32 @@ pub enum Interest {
     ReadWrite,
 }
 
+impl Interest {
+    /// Returns a descriptor's registration as `token`.
+    fn of(self, token: u64) -> EpollEvent {
+        let flags = match self {
+            Self::Read => EpollFlags::EPOLLIN,
+            Self::ReadWrite => EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT,
+        };
+        EpollEvent::new(flags, token)
+    }
+}
+
+impl Event {
+    fn new(token: u64, flags: EpollFlags) -> Self {
+        Self {
+            token,
+            readable: flags.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLHUP),
+            writable: flags.contains(EpollFlags::EPOLLOUT),
+            error: flags.contains(EpollFlags::EPOLLERR),
+        }
+    }
+}
+
 /// An epoll instance, level-triggered.
 #[derive(Debug)]
 pub struct Poller {
-    epoll: OwnedFd,
+    epoll: Epoll,
     /// Cleared on kernels before 5.11, which lack `epoll_pwait2`: timeouts are then rounded up to milliseconds.
     precise: bool,
 }
@@ -41,49 +69,22 @@ pub struct Poller {
 impl Poller {
     /// A new epoll instance.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: no pointers; the descriptor returned is new and ours.
-        let epoll = unsafe {
-            let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
-        Ok(Self { epoll, precise: true })
+        Ok(Self { epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?, precise: true })
     }
 
     /// Starts watching `fd`, reporting it as `token`.
     pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, &fd, token, interest)
+        Ok(self.epoll.add(fd, interest.of(token))?)
     }
 
     /// Changes what is waited for.
     pub fn modify(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, &fd, token, interest)
+        Ok(self.epoll.modify(fd, &mut interest.of(token))?)
     }
 
     /// Stops watching `fd`.
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_DEL, &fd, 0, Interest::Read)
-    }
-
-    fn control(
-        &self,
-        operation: libc::c_int,
-        fd: &impl AsFd,
-        token: u64,
-        interest: Interest,
-    ) -> io::Result<()> {
-        let events = match interest {
-            Interest::Read => libc::EPOLLIN,
-            Interest::ReadWrite => libc::EPOLLIN | libc::EPOLLOUT,
-        };
-        let mut event = libc::epoll_event { events: events as u32, u64: token };
-        let fd = fd.as_fd().as_raw_fd();
-        // SAFETY: `event` lives through the call, which only reads it.
-        let done =
-            unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &raw mut event) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        Ok(self.epoll.delete(fd)?)
     }
 
     /// Waits until something happens or `timeout` is over (`None`: for ever); gives the events, none after a timeout or a signal.
@@ -92,100 +93,84 @@ impl Poller {
         events: &'a mut [Event; MAX_EVENTS],
         timeout: Option<Duration>,
     ) -> io::Result<&'a [Event]> {
-        let mut raw = [libc::epoll_event { events: 0, u64: 0 }; MAX_EVENTS];
-        let count = match self.wait_raw(&mut raw, timeout) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-            Err(error) => return Err(error),
+        let count = if self.precise {
+            match self.wait_for_nanos(events, timeout) {
+                Err(Errno::NOSYS | Errno::PERM) => {
+                    tracing::info!("no epoll_pwait2: timers are rounded up to milliseconds");
+                    self.precise = false;
+                    self.wait_for_millis(events, timeout)
+                }
+                result => result,
+            }
+        } else {
+            self.wait_for_millis(events, timeout)
         };
-        for (event, raw) in events.iter_mut().zip(&raw[..count]) {
-            let bits = raw.events as libc::c_int;
-            *event = Event {
-                token: raw.u64,
-                readable: bits & (libc::EPOLLIN | libc::EPOLLHUP) != 0,
-                writable: bits & libc::EPOLLOUT != 0,
-                error: bits & libc::EPOLLERR != 0,
-            };
+        match count {
+            Ok(count) => Ok(&events[..count]),
+            Err(Errno::INTR) => Ok(&[]),
+            Err(error) => Err(error.into()),
         }
-        Ok(&events[..count])
     }
 
-    fn wait_raw(
-        &mut self,
-        raw: &mut [libc::epoll_event; MAX_EVENTS],
+    /// Waits by `epoll_pwait2`. Returns the number of events.
+    fn wait_for_nanos(
+        &self,
+        events: &mut [Event; MAX_EVENTS],
         timeout: Option<Duration>,
-    ) -> io::Result<usize> {
-        if self.precise {
-            // SAFETY: all-zero is a valid `timespec`, also where it has padding.
-            let mut limit: libc::timespec = unsafe { std::mem::zeroed() };
-            let limit = timeout.map(|timeout| {
-                limit.tv_sec = timeout.as_secs().min(86_400) as _;
-                limit.tv_nsec = timeout.subsec_nanos() as _;
-                limit
-            });
-            // SAFETY: `raw` has room for MAX_EVENTS, `limit` lives through the call, a null signal mask means "leave it".
-            let count = unsafe {
-                libc::epoll_pwait2(
-                    self.epoll.as_raw_fd(),
-                    raw.as_mut_ptr(),
-                    MAX_EVENTS as libc::c_int,
-                    limit.as_ref().map_or(std::ptr::null(), |limit| &raw const *limit),
-                    std::ptr::null(),
-                )
-            };
-            if count >= 0 {
-                return Ok(count as usize);
-            }
-            let error = io::Error::last_os_error();
-            if !matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) {
-                return Err(error);
-            }
-            tracing::info!("no epoll_pwait2: timers are rounded up to milliseconds");
-            self.precise = false;
-        }
-        let milliseconds = timeout.map_or(-1, |timeout| {
-            libc::c_int::try_from(timeout.as_nanos().div_ceil(1_000_000))
-                .unwrap_or(libc::c_int::MAX)
+    ) -> Result<usize, Errno> {
+        let limit = timeout.map(|timeout| Timespec {
+            tv_sec: timeout.as_secs().min(86_400) as _,
+            tv_nsec: timeout.subsec_nanos().into(),
         });
-        // SAFETY: `raw` has room for MAX_EVENTS.
-        let count = unsafe {
-            libc::epoll_wait(
-                self.epoll.as_raw_fd(),
-                raw.as_mut_ptr(),
-                MAX_EVENTS as libc::c_int,
-                milliseconds,
-            )
-        };
-        if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+        let mut raw = [const { MaybeUninit::uninit() }; MAX_EVENTS];
+        let (raw, _) = epoll::wait(&self.epoll.0, &mut raw, limit.as_ref())?;
+        for (event, raw) in events.iter_mut().zip(&*raw) {
+            // Copies, since the kernel's struct is packed.
+            let (flags, data) = (raw.flags, raw.data);
+            *event = Event::new(data.u64(), EpollFlags::from_bits_retain(flags.bits() as i32));
+        }
+        Ok(raw.len())
+    }
+
+    /// Waits by `epoll_wait`, for whole milliseconds. Returns the number of events.
+    fn wait_for_millis(
+        &self,
+        events: &mut [Event; MAX_EVENTS],
+        timeout: Option<Duration>,
+    ) -> Result<usize, Errno> {
+        let limit = timeout.map_or(EpollTimeout::NONE, |timeout| {
+            let millis = timeout.as_nanos().div_ceil(1_000_000);
+            EpollTimeout::try_from(millis).unwrap_or(EpollTimeout::MAX)
+        });
+        let mut raw = [EpollEvent::empty(); MAX_EVENTS];
+        let count = self.epoll.wait(&mut raw, limit);
+        let count = count.map_err(|error| Errno::from_raw_os_error(error as i32))?;
+        for (event, raw) in events.iter_mut().zip(&raw[..count]) {
+            *event = Event::new(raw.data(), raw.events());
+        }
+        Ok(count)
     }
 }
 
 /// Wakes a [`Poller`] from another thread: add it to the poller for reading, and [`Waker::clear`] it when it fires.
 #[derive(Clone, Debug)]
-pub struct Waker(Arc<std::fs::File>);
+pub struct Waker(Arc<EventFd>);
 
 impl Waker {
     /// A new eventfd.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: no pointers; the descriptor returned is new and ours.
-        let fd = unsafe {
-            let fd = libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
-        Ok(Self(Arc::new(fd.into())))
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        Ok(Self(Arc::new(EventFd::from_flags(flags)?)))
     }
 
     /// Makes the poller's wait return. Cannot fail in a way that matters: a full counter means a wake-up is pending anyway.
     pub fn wake(&self) {
-        let _ = (&*self.0).write(&1u64.to_ne_bytes());
+        let _ = self.0.write(1);
     }
 
     /// Takes the wake-up back.
     pub fn clear(&self) {
-        let _ = (&*self.0).read(&mut [0; 8]);
+        let _ = self.0.read();
     }
 }
 
@@ -214,5 +199,22 @@ mod tests {
         thread.join().unwrap();
         waker.clear();
         assert!(poller.wait(&mut events, Some(Duration::from_micros(300))).unwrap().is_empty());
+    }
+
+    /// What a kernel without `epoll_pwait2` does.
+    #[test]
+    fn a_poller_that_counts_milliseconds_waits_no_less_than_it_is_to() {
+        let mut poller = Poller::new().unwrap();
+        poller.precise = false;
+        let waker = Waker::new().unwrap();
+        poller.add(&waker, 7, Interest::ReadWrite).unwrap();
+        let mut events = [Event::default(); MAX_EVENTS];
+        waker.wake();
+        let ready = poller.wait(&mut events, None).unwrap();
+        assert_eq!(ready, [Event { token: 7, readable: true, writable: true, error: false }]);
+        poller.remove(&waker).unwrap();
+        let (begin, timeout) = (std::time::Instant::now(), Duration::from_micros(1_300));
+        assert!(poller.wait(&mut events, Some(timeout)).unwrap().is_empty());
+        assert!(begin.elapsed() >= timeout);
     }
 }
