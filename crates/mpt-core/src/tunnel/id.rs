@@ -61,9 +61,10 @@ const GENERATION_BITS: u32 = 10;
 /// The last generation of an index.
 const LAST_GENERATION: u32 = (1 << GENERATION_BITS) - 1;
 /// The number of indices.
-pub(super) const INDICES: usize = 1 << (u32::BITS - GENERATION_BITS);
+pub(crate) const INDICES: usize = 1 << (u32::BITS - GENERATION_BITS);
 
-/// An index, and the generation of what has it: how many others had it before, counted from 1.
+/// An index, and the generation of what has it: the next one has the next generation, and after the
+/// last generation the first one comes again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Handle(NonZeroU32);
 
@@ -82,12 +83,12 @@ impl Handle {
         self.0.get() & LAST_GENERATION
     }
 
-    /// Returns the next generation of the same index, unless this is the last one.
-    pub(super) const fn next(self) -> Option<Self> {
+    /// Returns the handle of what has the same index next.
+    pub(super) const fn next(self) -> Self {
         if self.generation() == LAST_GENERATION {
-            None
+            Self::first(self.index() as u32)
         } else {
-            Some(Self(self.0.saturating_add(1)))
+            Self(self.0.saturating_add(1))
         }
     }
 }

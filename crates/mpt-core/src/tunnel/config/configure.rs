@@ -26,6 +26,7 @@ impl<P: Copy> Tunnels<P> {
         if self.find_connection(&config.name).is_some() {
             return Err(ConfigError::DuplicateConnection { name: config.name });
         }
+        self.check_room(1, config.paths.len())?;
         let id = self.insert(now, &config);
         if let Err(conflict) = self.add_to_tables(id) {
             let error = self.explain(conflict, &config);
@@ -58,6 +59,7 @@ impl<P: Copy> Tunnels<P> {
         sink: &mut S,
     ) -> Result<Vec<ConnectionId>, ConfigError> {
         check(&configs)?;
+        self.check_room(configs.len(), configs.iter().map(|config| config.paths.len()).sum())?;
         let gone: Vec<ConnectionId> = self
             .connections()
             .filter(|(_, connection)| configs.iter().all(|it| it.name != connection.name()))
@@ -96,6 +98,7 @@ impl<P: Copy> Tunnels<P> {
         whole.paths = self.path_configs(connection).cloned().collect();
         whole.paths.push(config.clone());
         whole.check()?;
+        self.check_room(0, 1)?;
         let path = self.insert_path(now, id, config);
         self.refresh_paths(id);
         if let Err(other) = self.add_path_to_tables(path) {
@@ -322,6 +325,15 @@ impl<P: Copy> Tunnels<P> {
     pub fn find_path(&self, connection: ConnectionId, name: &str) -> Option<PathId> {
         let mut paths = self.connection(connection)?.paths();
         paths.find(|&id| self.path(id).is_some_and(|path| path.name() == name))
+    }
+
+    /// Fails if so many connections and paths cannot be added.
+    fn check_room(&self, connections: usize, paths: usize) -> Result<(), ConfigError> {
+        if self.connections.has_room(connections) && self.paths.has_room(paths) {
+            Ok(())
+        } else {
+            Err(ConfigError::Full)
+        }
     }
 
     /// Puts a connection and its paths in place, but for the look-up tables.

@@ -11,6 +11,7 @@ use mpt_wire::{ecn, gre, ip};
 use thiserror::Error;
 
 use crate::path::mtu;
+use crate::tunnel::id::INDICES;
 use crate::{DeviceId, Mapping, RateBounds, Seal, Selector, SocketId, reorder};
 use remote::Remote;
 
@@ -229,6 +230,10 @@ pub enum ConfigError {
     SameTuple { first: String, second: String },
     #[error("there is no such connection or path (any more)")]
     Gone,
+    #[error(
+        "a daemon can have {INDICES} connections, and as many paths in all of them: there is no room for more"
+    )]
+    Full,
 }
 
 impl ConnectionConfig {
