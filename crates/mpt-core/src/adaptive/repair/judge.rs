@@ -179,7 +179,8 @@ impl Adaptive {
         path.compared = Some(present);
         let judged = path.take_judged(present.last);
         let lost = sent.saturating_sub(present.came.wrapping_sub(former.came));
-        if judged >= FEW && judged > 2 * lost {
+        // Counters that run backwards look like billions of losses.
+        if judged >= FEW && judged > lost.saturating_mul(2) {
             let lateness = (2.0 * path.model.lateness()).clamp(LEAST_LATENESS, MOST_LATENESS);
             path.model.record_late(now, now, lateness);
         }

@@ -591,3 +591,15 @@ fn what_left_over_a_removed_path_is_not_expected_on_the_next() {
     scene.adaptive.set(slot, Some(member(slot, true)), OVERHEAD);
     assert_eq!(scene.miss(&[], &[(number, 1)]), [(number, vec![1 - slot as u16])]);
 }
+
+/// Counters of a peer that run backwards stop nothing, however many packets are held for lost.
+#[test]
+fn counters_that_run_backwards_compare_nothing() {
+    let mut scene = Scene::new(1, 0);
+    let compared =
+        |last, sent, came| crate::adaptive::path::Compared { last: Sequence(last), sent, came };
+    scene.adaptive.compare_losses(0, 0, compared(0, 1_000, 1_000));
+    let path = scene.adaptive.paths[0].as_mut().expect("a path");
+    (1..=20).for_each(|number| path.note_judged(Sequence(number)));
+    scene.adaptive.compare_losses(1, 0, compared(30, 500, 2_000));
+}
