@@ -10,11 +10,12 @@ use super::observed::window::Recent;
 use super::phase::Phase;
 use crate::sequence::Sequence;
 
-/// Bytes that an unknown path is given per round-trip time, or per [`FIRST_INTERVAL`] where that is
-/// shorter.
-pub(super) const FIRST_WINDOW: f64 = 32.0 * 1_500.0;
-/// The longest time that [`FIRST_WINDOW`] is spread over, in microseconds.
-pub(super) const FIRST_INTERVAL: f64 = 50_000.0;
+/// Bytes that an unknown path is given per round-trip time, which counts within
+/// [`FIRST_INTERVALS`].
+const FIRST_WINDOW: f64 = 32.0 * 1_500.0;
+/// The shortest and the longest time that [`FIRST_WINDOW`] is spread over, in microseconds. The
+/// shortest one is the longest time between two reports, which show no queue any earlier.
+const FIRST_INTERVALS: [f64; 2] = [20_000.0, 50_000.0];
 /// The lowest rate of a path: 64 kbit/s.
 pub(super) const LEAST_RATE: f64 = 0.008;
 /// The shortest growth step, in microseconds.
@@ -62,6 +63,12 @@ pub(crate) struct Model {
 
 impl Model {
     /// An unknown path.
+/// Returns the rate that a path of this round-trip time is given before it has shown more.
+pub(super) fn first_rate(rtt: f64) -> f64 {
+    let [least, most] = FIRST_INTERVALS;
+    FIRST_WINDOW / rtt.clamp(least, most)
+}
+
     pub(crate) fn new() -> Self {
         Self {
             delays: Delays::new(),
@@ -86,7 +93,7 @@ impl Model {
     pub(crate) fn set_rtt(&mut self, rtt: f64) {
         let rtt = rtt.max(LEAST_RTT);
         if self.probed.replace(rtt).is_none() {
-            self.rate = self.bounded(self.rate.max(FIRST_WINDOW / rtt.min(FIRST_INTERVAL)));
+            self.rate = self.bounded(self.rate.max(first_rate(rtt)));
         }
     }
 

@@ -217,3 +217,15 @@ fn loss_cuts_no_rate_below_its_bound() {
     let bounded = rates(RateBounds::new(Some(80_000_000), None).expect("a good bound"));
     assert!(bounded >= 0.97 * 10.0, "{bounded} bytes per microsecond");
 }
+
+/// Reports come every 20 ms at most. So a path that carries little gets no more than 32 packets before the first one,
+/// however short it is.
+#[test]
+fn a_short_path_begins_with_as_many_packets_as_any() {
+    for rtt in [100.0, 2_000.0, 20_000.0] {
+        let mut model = Model::new();
+        model.set_rtt(rtt);
+        let before_a_report = 20_000.0 * model.rate();
+        assert!(before_a_report <= 1.001 * 32.0 * SIZE as f64, "{before_a_report} bytes at {rtt}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The rate of a path that has not shown a bottleneck.
 
-use crate::path::model::state::{FIRST_INTERVAL, FIRST_WINDOW, Model};
+use crate::path::model::state::{Model, first_rate};
 
 /// The queue that holds the excess of startup until a report shows it, in microseconds.
 const QUEUE: f64 = 100_000.0;
@@ -19,7 +19,7 @@ impl Model {
         // Jitter hides a queue for longer than the queue takes to overflow.
         let growth = if self.sigma() > 0.0 { LEAST_GROWTH } else { growth };
         let factor = if fills { 1.0 } else { growth };
-        let floor = FIRST_WINDOW / self.rtt().min(FIRST_INTERVAL);
+        let floor = first_rate(self.rtt());
         let peak = if factor > 1.0 { PEAK * self.rates.peak() } else { 0.0 };
         let wanted = (factor * self.rates.best()).max(peak).max(floor);
         self.rate = if factor > 1.0 { wanted } else { wanted.min(self.rate) };
