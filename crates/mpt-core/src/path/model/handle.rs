@@ -23,7 +23,7 @@ impl Model {
         self.rates.record(
             now,
             (report.at, report.bytes),
-            report.sent_at,
+            (report.sent_at, report.sent_bytes),
             (self.rtt(), self.sigma()),
         );
         let mut loss = Verdict::Usual;
@@ -32,7 +32,7 @@ impl Model {
             loss = self.overflow.record(now, sent, received, self.rtt());
         }
         let (queue, threshold) = (self.queue(), self.threshold());
-        let over_now = fresh && queue > threshold;
+        let over_now = fresh && queue > threshold && !self.is_only_wandering();
         self.over_since = match self.over_since {
             Some(since) if queue > threshold => Some(since),
             _ => over_now.then_some(now),
@@ -40,7 +40,7 @@ impl Model {
         // With jitter the level is measured over some time, and has to stand for as long again.
         let patience = if self.delays.sigma() > 0.0 { self.step() } else { 0 };
         let over_now = over_now && self.over_since.is_some_and(|since| now >= since + patience);
-        if fresh && queue < threshold / 2.0 {
+        if fresh && queue < self.threshold_at(0.5) {
             self.cut_at = None;
         }
         // A path that is given little does not overflow from it.
@@ -60,7 +60,7 @@ impl Model {
                 if over_now {
                     return self.cut(report, present, false);
                 }
-                self.start_up(queue > threshold / 2.0);
+                self.start_up(queue > self.threshold_at(0.5));
             }
             Phase::Known(known) => return self.hold(known, (fresh, over_now), report, present),
         }

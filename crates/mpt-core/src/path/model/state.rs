@@ -20,6 +20,8 @@ const FIRST_INTERVALS: [f64; 2] = [20_000.0, 50_000.0];
 pub(super) const LEAST_RATE: f64 = 0.008;
 /// The shortest growth step, in microseconds.
 pub(super) const LEAST_STEP: f64 = 100_000.0;
+/// The share of its rate from which on a path may have a queue of ours.
+const FILLS: f64 = 0.5;
 /// The rate that an unknown path may carry: 100 Mbit/s.
 const LEAST_POSSIBLE: f64 = 12.5;
 /// The round-trip time of a path before any measurement, in microseconds.
@@ -61,14 +63,14 @@ pub(crate) struct Model {
     lateness: Recent,
 }
 
-impl Model {
-    /// An unknown path.
 /// Returns the rate that a path of this round-trip time is given before it has shown more.
 pub(super) fn first_rate(rtt: f64) -> f64 {
     let [least, most] = FIRST_INTERVALS;
     FIRST_WINDOW / rtt.clamp(least, most)
 }
 
+impl Model {
+    /// An unknown path.
     pub(crate) fn new() -> Self {
         Self {
             delays: Delays::new(),
@@ -209,6 +211,23 @@ pub(super) fn first_rate(rtt: f64) -> f64 {
     /// Returns the queue from which on the path is given less.
     pub(crate) fn threshold(&self) -> f64 {
         self.delays.threshold(self.rtt())
+    }
+
+    /// Returns the queue that stands if the path's own queue is this `share` of the tolerated one.
+    pub(super) fn threshold_at(&self, share: f64) -> f64 {
+        self.delays.threshold_at(share, self.rtt())
+    }
+
+    /// Returns true if the delay of the path wanders.
+    pub(super) fn wanders(&self) -> bool {
+        self.delays.wander() > 0.0
+    }
+
+    /// Returns true if a longer delay of the path is none of our queue: the delay wanders, and the
+    /// path is given much less than it is known to carry. Delays may wander further than the few
+    /// probes before the data have shown.
+    pub(super) fn is_only_wandering(&self) -> bool {
+        self.wanders() && self.rates.given() < FILLS * self.rate
     }
 
     /// Returns the number of packets over which loss was counted, and the share that was lost.

@@ -77,7 +77,14 @@ struct Bench {
     /// One of so many packets is lost.
     loses: Option<usize>,
     lost: usize,
+    /// The standard deviation of the delay, which is another one every 100 ms, in microseconds.
+    wanders: f64,
+    /// The most that is sent, in bytes per microsecond.
+    gives: f64,
 }
+
+/// Deviations of a normal distribution, in an order without a trend.
+const WANDER: [f64; 12] = [0.2, -1.0, 0.8, 1.5, -0.5, -1.6, 0.5, 1.0, -0.2, -0.8, 1.8, -1.4];
 
 impl Bench {
     fn new() -> Self {
@@ -85,7 +92,27 @@ impl Bench {
         model.set_rtt(2.0 * DELAY as f64);
         let (next_send, next_report) = (0.0, INTERVAL);
         let (sent, loses) = (Vec::new(), None);
-        Self { model, now: 0, free: 0.0, sent, arrived: 0, next_send, next_report, loses, lost: 0 }
+        let (now, free, arrived, lost, wanders, gives) = (0, 0.0, 0, 0, 0.0, f64::INFINITY);
+        Self {
+            model,
+            now,
+            free,
+            sent,
+            arrived,
+            next_send,
+            next_report,
+            loses,
+            lost,
+            wanders,
+            gives,
+        }
+    }
+
+    /// A bench whose delay has this standard deviation, which probes have shown before there is data.
+    fn wandering(sigma: f64) -> Self {
+        let mut bench = Self { wanders: sigma, ..Self::new() };
+        bench.model.set_jitter(sigma);
+        bench
     }
 
     /// Runs for a time in microseconds over a link of this rate, to which others give what keeps this much of a
@@ -96,9 +123,12 @@ impl Bench {
             self.free = self.free.max(self.now as f64).max(self.now as f64 + others);
             if self.next_send <= self.now as f64 {
                 self.free += SIZE as f64 / link;
-                self.sent.push((self.now, self.free as i64 + DELAY));
-                self.next_send =
-                    self.next_send.max(self.now as f64 - 1_000.0) + SIZE as f64 / self.model.rate();
+                let wander = self.wanders * WANDER[(self.now / 100_000) as usize % WANDER.len()];
+                let arrives = self.free as i64 + DELAY + wander as i64;
+                let last = self.sent.last().map_or(0, |&(_, at)| at);
+                self.sent.push((self.now, arrives.max(last)));
+                self.next_send = self.next_send.max(self.now as f64 - 1_000.0)
+                    + SIZE as f64 / self.model.rate().min(self.gives);
             }
             if self.now >= self.next_report {
                 self.next_report += INTERVAL;
@@ -216,6 +246,44 @@ fn loss_cuts_no_rate_below_its_bound() {
     assert!(free < 0.7 * LINK, "{free} bytes per microsecond");
     let bounded = rates(RateBounds::new(Some(80_000_000), None).expect("a good bound"));
     assert!(bounded >= 0.97 * 10.0, "{bounded} bytes per microsecond");
+}
+
+/// A delay that wanders is no queue, at any share of the tolerated queue. So a path that is given a part of what it
+/// carries is not taken for a full one.
+#[test]
+fn a_delay_that_wanders_fills_no_path() {
+    let mut bench = Bench::wandering(6_000.0);
+    bench.run(10_000_000, LINK, 0.0);
+    assert!(bench.model.is_bottleneck() && bench.model.wanders());
+    bench.gives = 0.7 * LINK;
+    bench.run(8_000_000, LINK, 0.0);
+    let rate = bench.model.rate();
+    assert!(rate > 0.9 * LINK, "{rate} bytes per microsecond");
+}
+
+/// Where delays wander a queue shows late, so the rate does not leap. It grows to 1.2 times the best rate measured,
+/// which itself is too high by a little where packets come sooner and sooner.
+#[test]
+fn a_rate_does_not_leap_where_delays_wander() {
+    let mut bench = Bench::wandering(6_000.0);
+    bench.run(10_000_000, LINK, 0.0);
+    assert!(bench.model.is_bottleneck() && bench.model.wanders());
+    bench.gives = 0.8 * LINK;
+    bench.run(8_000_000, LINK, 0.0);
+    let rate = bench.model.rate();
+    assert!(rate < 1.4 * LINK, "{rate} bytes per microsecond");
+}
+
+/// Delays wander further than the probes before the data have shown, while a flow gives the path a tenth of what it
+/// carries. The path loses none of its rate by that, since so little makes no queue.
+#[test]
+fn a_path_that_is_given_little_has_no_queue_of_ours() {
+    let mut bench = Bench::wandering(6_000.0);
+    bench.run(5_000_000, LINK, 0.0);
+    (bench.wanders, bench.gives) = (10_000.0, 0.1 * LINK);
+    bench.run(10_000_000, LINK, 0.0);
+    let rate = bench.model.rate();
+    assert!(rate > 0.9 * LINK, "{rate} bytes per microsecond");
 }
 
 /// Reports come every 20 ms at most. So a path that carries little gets no more than 32 packets before the first one,

@@ -257,6 +257,12 @@ impl Delays {
     /// Returns the queue above which the path is given less, since a delay that wanders is no
     /// queue. `rtt` is the round-trip time of the path.
     pub(crate) fn threshold(&self, rtt: f64) -> f64 {
-        tolerated(rtt, self.sigma()) + WANDER_ABOVE * self.wander()
+        self.threshold_at(1.0, rtt)
+    }
+
+    /// Returns the queue that stands if the path's own queue is this `share` of the tolerated one.
+    /// A delay that wanders does so whatever the queue, and counts in full.
+    pub(crate) fn threshold_at(&self, share: f64, rtt: f64) -> f64 {
+        share * tolerated(rtt, self.sigma()) + WANDER_ABOVE * self.wander()
     }
 }

@@ -22,6 +22,8 @@ struct Point {
     received: u64,
     /// The send time of the highest number that had arrived, by our clock.
     sent_at: i64,
+    /// Bytes sent up to that number.
+    sent: u64,
 }
 
 /// The rate at which a path delivers, in bytes per microsecond.
@@ -29,6 +31,8 @@ struct Point {
 pub(crate) struct Rates {
     points: VecDeque<Point>,
     delivered: f64,
+    /// The rate at which the path was given the packets that make up [`Self::delivered`].
+    given: f64,
     /// The latest rate over [`SHORT_SPAN`].
     latest: f64,
     best: Recent,
@@ -41,6 +45,7 @@ impl Rates {
         Self {
             points: VecDeque::new(),
             delivered: 0.0,
+            given: 0.0,
             latest: 0.0,
             best: Recent::greatest(MEMORY),
             peak: Recent::greatest(MEMORY),
@@ -53,10 +58,10 @@ impl Rates {
         &mut self,
         now: i64,
         (at, received): (i64, u64),
-        sent_at: i64,
+        (sent_at, sent): (i64, u64),
         (rtt, sigma): (f64, f64),
     ) {
-        let point = Point { at, received, sent_at };
+        let point = Point { at, received, sent_at, sent };
         if self.points.back().is_some_and(|last| last.at >= at) {
             return;
         }
@@ -69,6 +74,11 @@ impl Rates {
             self.delivered = delivered;
             self.best.record(now, delivered);
         }
+        let first = self.first(point, span);
+        let interval = first.map_or(0, |first| sent_at - first.sent_at);
+        if let Some(first) = first.filter(|_| interval > 0) {
+            self.given = sent.saturating_sub(first.sent) as f64 / interval as f64;
+        }
         let span = SHORT_SPAN.max(4.0 * sigma);
         if let Some(peak) = self.over(point, span, span) {
             self.latest = peak;
@@ -76,10 +86,15 @@ impl Rates {
         }
     }
 
+    /// Returns the latest report that is `span` older than `last`, or else the first one.
+    fn first(&self, last: Point, span: f64) -> Option<Point> {
+        let first = self.points.iter().rev().find(|it| (last.at - it.at) as f64 >= span);
+        first.or(self.points.front()).copied()
+    }
+
     /// The rate over the last `span`, if there are reports of `least` of it.
     fn over(&self, last: Point, span: f64, least: f64) -> Option<f64> {
-        let first = self.points.iter().rev().find(|it| (last.at - it.at) as f64 >= span);
-        let first = first.or(self.points.front())?;
+        let first = self.first(last, span)?;
         let interval = ((last.at - first.at) as f64).max((last.sent_at - first.sent_at) as f64);
         // A counter that runs backwards is a lie, or a peer that has begun anew.
         let bytes = last.received.saturating_sub(first.received);
@@ -95,6 +110,11 @@ impl Rates {
     /// At present.
     pub(crate) fn delivered(&self) -> f64 {
         self.delivered
+    }
+
+    /// Returns the rate at which the path was given the packets that it delivers at present.
+    pub(crate) fn given(&self) -> f64 {
+        self.given
     }
 
     /// At present, by the longer or the shorter time, whichever shows more: in a burst that has just begun the

@@ -39,7 +39,7 @@ impl Model {
             self.rate += GROWTH * passed / (rtt * rtt);
         }
         self.grown_at = now;
-        let stands = fresh && queue >= self.threshold() / 2.0;
+        let stands = fresh && queue >= self.threshold_at(0.5);
         let since = if stands { None } else { Some(since.unwrap_or(now)) };
         if since.is_some_and(|since| now - since > GONE) {
             self.phase = Phase::Known(Known::from(now));
@@ -61,8 +61,8 @@ impl Model {
         present: &Present,
     ) -> Option<Pause> {
         let now = present.now;
-        let found =
-            drain.handle_report(now, report, fresh.then_some(queue), self.threshold() / 2.0);
+        let some = self.threshold_at(0.5);
+        let found = drain.handle_report(now, report, fresh.then_some(queue), some);
         self.phase = Phase::Draining(drain);
         match found {
             Finding::Drains => None,

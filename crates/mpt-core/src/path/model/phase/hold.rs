@@ -23,8 +23,8 @@ const GROWTH_RTT: f64 = 40_000.0;
 const LEAST_GROWTH: f64 = 0.03;
 const LEAST_GROWTH_IN_JITTER: f64 = 0.1;
 const MOST_GROWTH: f64 = 0.2;
-/// Growth steps without a queue after which the rate grows by [`LEAP`], except where delays jitter,
-/// since the queue of such a leap would overflow before it is noticed.
+/// Growth steps without a queue after which the rate grows by [`LEAP`], except where delays jitter
+/// or wander, since the queue of such a leap would overflow before it is noticed.
 const CALM: u8 = 3;
 const LEAP: f64 = 2.0;
 /// The most by which the rate may exceed the best delivered rate, after a step and after a leap.
@@ -46,17 +46,19 @@ impl Model {
         }
         let (now, queue, threshold) = (present.now, self.queue(), self.threshold());
         let fair = OWN_QUEUE / queue;
-        if fresh && queue > threshold / 4.0 && self.rate > fair {
+        let half = self.threshold_at(0.5);
+        if fresh && queue > self.threshold_at(0.25) && self.rate > fair && !self.is_only_wandering()
+        {
             // The path is full, whether the flow asks for more or not. The rest is for other paths.
             self.rate = self.rate.min(self.rates.best()).max(LEAST_RATE);
-            if queue > threshold / 2.0 {
+            if queue > half {
                 let passed = (now - self.grown_at).clamp(0, self.step()) as f64;
                 let least = self.rate * (1.0 - YIELD * passed / self.step() as f64);
                 self.rate = fair.clamp(least, self.rate);
             }
         }
         self.grown_at = now;
-        let (stands, has_less) = (queue >= threshold / 2.0, self.rate < fair);
+        let (stands, has_less) = (queue >= half, self.rate < fair);
         if stands {
             calm = 0;
         }
@@ -74,7 +76,7 @@ impl Model {
 
     fn grow(&mut self, now: i64, calm: u8) {
         let (best, jitters) = (self.rates.best(), self.sigma() > 0.0);
-        let (wanted, bound) = if calm >= CALM && !jitters {
+        let (wanted, bound) = if calm >= CALM && !jitters && !self.wanders() {
             (LEAP * self.rate, LEAP_BOUND * best)
         } else {
             let rtt = self.rtt().max(GROWTH_RTT);
