@@ -286,6 +286,19 @@ fn a_path_that_is_given_little_has_no_queue_of_ours() {
     assert!(rate > 0.9 * LINK, "{rate} bytes per microsecond");
 }
 
+/// Beside others whose queue never overflows, a path that a flow does not fill is not credited with ever more.
+#[test]
+fn a_rate_beside_others_stays_near_what_is_delivered() {
+    let mut bench = Bench::new();
+    bench.run(2_000_000, LINK, 0.0);
+    bench.run(1_000_000, LINK, 60_000.0);
+    bench.gives = 0.3 * LINK;
+    bench.run(6_000_000, LINK, 30_000.0);
+    assert!(bench.model.is_shared());
+    let rate = bench.model.rate();
+    assert!(rate <= 1.2 * LINK, "{rate} bytes per microsecond");
+}
+
 /// Reports come every 20 ms at most. So a path that carries little gets no more than 32 packets before the first one,
 /// however short it is.
 #[test]

@@ -2,6 +2,7 @@
 //! whether it does.
 
 use super::drain::{Drain, Finding};
+use super::hold::BOUND;
 use super::{Known, Phase};
 use crate::path::model::report::{Pause, Present, Report};
 use crate::path::model::state::{LEAST_RATE, LEAST_STEP, Model};
@@ -36,7 +37,8 @@ impl Model {
             self.overflow.judge_from(present.sent_packets);
         } else if present.backlogged {
             let passed = (now - self.grown_at).clamp(0, LEAST_STEP as i64) as f64;
-            self.rate += GROWTH * passed / (rtt * rtt);
+            let wanted = self.rate + GROWTH * passed / (rtt * rtt);
+            self.rate = wanted.min(BOUND * self.rates.best()).max(self.rate);
         }
         self.grown_at = now;
         let stands = fresh && queue >= self.threshold_at(0.5);

@@ -27,8 +27,9 @@ const MOST_GROWTH: f64 = 0.2;
 /// or wander, since the queue of such a leap would overflow before it is noticed.
 const CALM: u8 = 3;
 const LEAP: f64 = 2.0;
-/// The most by which the rate may exceed the best delivered rate, after a step and after a leap.
-const BOUND: f64 = 1.2;
+/// The most by which the rate may exceed the best delivered rate after a step.
+pub(super) const BOUND: f64 = 1.2;
+/// The most by which the rate may exceed the best delivered rate after a leap.
 const LEAP_BOUND: f64 = 1.5;
 
 impl Model {
@@ -45,8 +46,8 @@ impl Model {
             return self.cut(report, present, false);
         }
         let (now, queue, threshold) = (present.now, self.queue(), self.threshold());
-        let fair = OWN_QUEUE / queue;
         let half = self.threshold_at(0.5);
+        let fair = OWN_QUEUE / queue;
         if fresh && queue > self.threshold_at(0.25) && self.rate > fair && !self.is_only_wandering()
         {
             // The path is full, whether the flow asks for more or not. The rest is for other paths.
