@@ -81,7 +81,7 @@ impl Flows {
             *it = Flow { tag: Some(flow), began: now, held: it.held, ..Flow::default() };
         }
         it.packets += 1;
-        it.burst = if now - it.last <= CLOSE { it.burst + 1 } else { 1 };
+        it.burst = if now - it.last <= CLOSE { it.burst.saturating_add(1) } else { 1 };
         it.last = now;
         if it.packets >= self.sparse || it.burst >= BURST {
             // The flow is bulk, whatever the rest of the period brings.
@@ -124,6 +124,15 @@ mod tests {
         assert!(!after(&mut flows, 1_000_000, 100_000, 20), "10 per second");
         assert!(after(&mut flows, 4_000_000, 10_000, 40), "100 per second");
         assert!(!after(&mut flows, 5_000_000, 100_000, 40));
+    }
+
+    /// A flow that never paused has sent four billion packets, which is half a day at 1 Gbit/s.
+    #[test]
+    fn a_flow_may_go_on_without_a_pause_for_ever() {
+        let mut flows = Flows::new();
+        assert!(after(&mut flows, 0, 10, 100));
+        flows.flows[7].burst = u32::MAX;
+        assert!(after(&mut flows, 1_010, 10, 2));
     }
 
     #[test]

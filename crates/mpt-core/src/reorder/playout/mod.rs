@@ -376,7 +376,7 @@ impl<P: Copy> PlayOut<P> {
             return;
         }
         self.under_way.came(path, number);
-        self.packets += 1;
+        self.packets = self.packets.saturating_add(1);
         // Packets are chosen by their numbers, since those that arrive together say little about
         // how delays differ.
         if self.samples.len() < SAMPLES && (number.0 / 2).is_multiple_of(self.every) {
@@ -591,3 +591,6 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
