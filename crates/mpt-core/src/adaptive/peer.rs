@@ -1,5 +1,11 @@
 //! The clock and the counters of the peer, as its reports show them.
 
+/// The microseconds, bytes and packets since its first report from which on a peer is taken to begin
+/// anew: two thousand years, and two years at 10 Gbit/s. A peer that lies gets there by
+/// thousands of reports in a second, each of which adds what 32 bits hold, and would exceed the types
+/// of the sums in the end.
+const RUNAWAY: u64 = 1 << 56;
+
 /// The state of the peer's clock and counters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peer {
@@ -41,7 +47,19 @@ impl Peer {
     }
 }
 
+impl Counters {
+    /// Returns true if a peer that tells the truth does not get this far.
+    pub(super) const fn have_run_away(&self) -> bool {
+        self.total > RUNAWAY || self.all_packets > RUNAWAY
+    }
+}
+
 impl Clock {
+    /// Returns true if the clock of a peer that tells the truth does not get this far.
+    pub(super) const fn has_run_away(&self) -> bool {
+        self.micros > RUNAWAY as i64
+    }
+
     /// Returns a time of this clock near the last one, without wrapping.
     pub(super) fn unwrap(&self, time: u32) -> i64 {
         self.micros + i64::from(time.wrapping_sub(self.last).cast_signed())

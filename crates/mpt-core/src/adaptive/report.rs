@@ -47,7 +47,8 @@ impl Adaptive {
     /// counters are cumulative. A false report harms the peer's own connection only.
     pub(crate) fn handle_report(&mut self, now: Instant, report: &PeerReport<'_>) {
         let micros = self.micros(now);
-        let known = self.peer.clock.filter(|clock| clock.id == report.clock);
+        let goes_on = |clock: &Clock| clock.id == report.clock && !clock.has_run_away();
+        let known = self.peer.clock.filter(goes_on);
         let at = known.map_or(0, |clock| clock.unwrap(report.time));
         if known.is_some_and(|clock| at <= clock.micros) {
             return;
@@ -107,8 +108,12 @@ impl Adaptive {
         if counters.len() <= slot {
             counters.resize(slot + 1, None);
         }
-        let counter =
-            counters[slot].get_or_insert(Counters { packets, bytes, total: 0, all_packets: 0 });
+        let anew = Counters { packets, bytes, total: 0, all_packets: 0 };
+        if counters[slot].as_ref().is_some_and(Counters::have_run_away) {
+            counters[slot] = None;
+            path.model.restart();
+        }
+        let counter = counters[slot].get_or_insert(anew);
         if packets.wrapping_sub(counter.packets).cast_signed() < 0 {
             // The peer counts anew, as it does after a pause.
             (counter.packets, counter.bytes) = (packets, bytes);
@@ -172,6 +177,35 @@ mod tests {
                 marked,
             },
         )
+    }
+
+    /// The sums stand where hundreds of millions of false reports have brought them.
+    #[test]
+    fn a_peer_whose_sums_run_away_begins_anew() {
+        let start = Instant::now();
+        let mut adaptive = Adaptive::new(start);
+        let member = Member { weight: 1, tier: 0, up: true, identity: 0 };
+        adaptive.set(0, Some(member), 36);
+        let number = 1;
+        assert_eq!(adaptive.leave(start, number, 1_400, false), Some(0));
+        let (packets, bytes) = (0, 0);
+        let sums = |total, all_packets| Some(Counters { packets, bytes, total, all_packets });
+        let highest = number;
+        let received =
+            [Received { slot: 0, packets: 1, bytes: 1_400, highest, settled: None, marked: 0 }];
+        for (micros, counters) in [
+            (i64::MAX, sums(0, 0)),
+            (0, sums(u64::MAX, 0)),
+            (0, sums(0, u64::MAX)),
+            (0, sums(0, u64::MAX / 36)),
+        ] {
+            adaptive.peer.clock = Some(Clock { id: 1, last: 0, micros });
+            adaptive.peer.counters = vec![counters];
+            let report = PeerReport { clock: 1, time: 1, arrived: &[], received: &received };
+            adaptive.handle_report(start, &report);
+            let counters = adaptive.peer.counters[0].expect("counters");
+            assert_eq!((counters.total, counters.all_packets), (0, 0));
+        }
     }
 
     proptest! {
