@@ -102,7 +102,13 @@ pub(crate) fn jitter(delays: impl IntoIterator<Item = f64>) -> Option<f64> {
 
 /// Returns the mean of values; 0 for none.
 pub(crate) fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+    if values.is_empty() {
+        return 0.0;
+    }
+    // Sums are rounded: equal values would have another mean.
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (values.iter().sum::<f64>() / values.len() as f64).max(least).min(most)
 }
 
 /// Returns the standard deviation of all values (not of a sample), as `ping` gives it; 0 for none.
@@ -120,6 +126,15 @@ pub(crate) fn megabits(bins: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_is_within_its_values() {
+        for count in 1..100 {
+            assert_eq!(mean(&vec![20.2; count]), 20.2, "{count}");
+        }
+        assert_eq!(mean(&[1.0, 2.0]), 1.5);
+        assert_eq!(mean(&[]), 0.0);
+    }
 
     #[test]
     fn a_gap_is_that_in_which_hardly_anything_arrives() {
