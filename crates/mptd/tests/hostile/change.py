@@ -18,9 +18,7 @@ SOL_PACKET, QDISC_BYPASS = 263, 20
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         config = json.load(file)
-    source, target = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in range(2))
-    for sock, port in zip((source, target), config["ports"]):
-        sock.bind((port, 0))
+    source, target = (onpath.listening(port) for port in config["ports"])
     target.setsockopt(SOL_PACKET, QDISC_BYPASS, 1)
     source.settimeout(0.1)
     print(json.dumps({"step": "listening"}), flush=True)

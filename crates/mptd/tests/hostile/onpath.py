@@ -18,6 +18,7 @@ import time
 import burst
 import wire
 
+ETH_P_ALL = 3
 ETHERNET, IP, UDP = 14, 20, 8
 PAYLOAD = ETHERNET + IP + UDP
 #: Each of these grows by a kind.
@@ -36,10 +37,16 @@ COUNTERS = {
 }
 
 
+def listening(port):
+    """A socket that sees what passes a port. It sees nothing before it is bound: what passed another port would come first."""
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    sock.bind((port, ETH_P_ALL))
+    return sock
+
+
 def packets(port, seconds):
     """GRE in UDP that leaves towards the end of a port."""
-    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
-    sock.bind((port, 0))
+    sock = listening(port)
     sock.settimeout(0.1)
     end, found = time.monotonic() + seconds, []
     while time.monotonic() < end:
