@@ -7,14 +7,6 @@ use std::num::NonZeroU32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(pub u16);
 
-/// A connection. After its removal the id names nothing any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConnectionId(Handle);
-
-/// A path of any connection. After its removal the id names nothing any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PathId(Handle);
-
 /// A bound UDP socket (local address, port, interface), numbered by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SocketId(pub u32);
@@ -24,36 +16,48 @@ pub struct SocketId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreId(pub u32);
 
-impl ConnectionId {
-    /// Returns the id of the first connection that has this index.
-    #[must_use]
-    pub const fn first(index: u32) -> Self {
-        Self(Handle::first(index))
-    }
+/// Makes types of ids whose tables are [registries](super::registry::Registry).
+macro_rules! handles {
+    ($($(#[$doc:meta])* $Id:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $Id(Handle);
 
-    /// Returns a small number that no other connection has at the same time. Another one may get it
-    /// after the removal of this connection.
-    #[inline]
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0.index()
-    }
+        impl $Id {
+            /// Returns the id of the first one that has this index.
+            #[must_use]
+            pub const fn first(index: u32) -> Self {
+                Self(Handle::first(index))
+            }
+
+            /// Returns a small number that no other one has at the same time. Another one may get it
+            /// after the removal of this one.
+            #[inline]
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0.index()
+            }
+        }
+
+        impl From<Handle> for $Id {
+            fn from(handle: Handle) -> Self {
+                Self(handle)
+            }
+        }
+
+        impl From<$Id> for Handle {
+            fn from(id: $Id) -> Self {
+                id.0
+            }
+        }
+    )*};
 }
 
-impl PathId {
-    /// Returns the id of the first path that has this index.
-    #[must_use]
-    pub const fn first(index: u32) -> Self {
-        Self(Handle::first(index))
-    }
-
-    /// Returns a small number that no other path has at the same time. Another one may get it after
-    /// the removal of this path.
-    #[inline]
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0.index()
-    }
+handles! {
+    /// A connection. After its removal the id names nothing any more.
+    ConnectionId
+    /// A path of any connection. After its removal the id names nothing any more.
+    PathId
 }
 
 /// The lower bits of a handle, which are its generation.
@@ -96,29 +100,5 @@ impl Handle {
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, generation {}", self.index(), self.generation())
-    }
-}
-
-impl From<Handle> for ConnectionId {
-    fn from(handle: Handle) -> Self {
-        Self(handle)
-    }
-}
-
-impl From<ConnectionId> for Handle {
-    fn from(id: ConnectionId) -> Self {
-        id.0
-    }
-}
-
-impl From<Handle> for PathId {
-    fn from(handle: Handle) -> Self {
-        Self(handle)
-    }
-}
-
-impl From<PathId> for Handle {
-    fn from(id: PathId) -> Self {
-        id.0
     }
 }
