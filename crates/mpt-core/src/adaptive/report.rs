@@ -108,12 +108,11 @@ impl Adaptive {
         if counters.len() <= slot {
             counters.resize(slot + 1, None);
         }
-        let anew = Counters { packets, bytes, total: 0, all_packets: 0 };
-        if counters[slot].as_ref().is_some_and(Counters::have_run_away) {
-            counters[slot] = None;
+        if counters[slot].take_if(|counter| counter.have_run_away()).is_some() {
             path.model.restart();
         }
-        let counter = counters[slot].get_or_insert(anew);
+        let counter =
+            counters[slot].get_or_insert(Counters { packets, bytes, total: 0, all_packets: 0 });
         if packets.wrapping_sub(counter.packets).cast_signed() < 0 {
             // The peer counts anew, as it does after a pause.
             (counter.packets, counter.bytes) = (packets, bytes);

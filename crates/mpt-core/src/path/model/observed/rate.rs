@@ -26,6 +26,16 @@ struct Point {
     sent: u64,
 }
 
+impl Point {
+    /// Returns the rate since an earlier report, if that is at least `least` microseconds older.
+    fn delivered_since(&self, first: Self, least: f64) -> Option<f64> {
+        let interval = ((self.at - first.at) as f64).max((self.sent_at - first.sent_at) as f64);
+        // A counter that runs backwards is a lie, or a peer that has begun anew.
+        let bytes = self.received.saturating_sub(first.received);
+        (interval >= least && interval > 0.0).then(|| bytes as f64 / interval)
+    }
+}
+
 /// The rate at which a path delivers, in bytes per microsecond.
 #[derive(Clone, Debug)]
 pub(crate) struct Rates {
@@ -70,35 +80,26 @@ impl Rates {
         }
         self.points.push_back(point);
         let span = LEAST_SPAN.max(rtt);
-        if let Some(delivered) = self.over(point, span, 0.4 * span.min(rtt)) {
+        let first = self.first(point, span);
+        if let Some(delivered) = point.delivered_since(first, 0.4 * span.min(rtt)) {
             self.delivered = delivered;
             self.best.record(now, delivered);
         }
-        let first = self.first(point, span);
-        let interval = first.map_or(0, |first| sent_at - first.sent_at);
-        if let Some(first) = first.filter(|_| interval > 0) {
+        let interval = sent_at - first.sent_at;
+        if interval > 0 {
             self.given = sent.saturating_sub(first.sent) as f64 / interval as f64;
         }
         let span = SHORT_SPAN.max(4.0 * sigma);
-        if let Some(peak) = self.over(point, span, span) {
+        if let Some(peak) = point.delivered_since(self.first(point, span), span) {
             self.latest = peak;
             self.peak.record(now, peak);
         }
     }
 
-    /// Returns the latest report that is `span` older than `last`, or else the first one.
-    fn first(&self, last: Point, span: f64) -> Option<Point> {
+    /// Returns the latest report that is `span` older than `last`, or else the first one that is kept.
+    fn first(&self, last: Point, span: f64) -> Point {
         let first = self.points.iter().rev().find(|it| (last.at - it.at) as f64 >= span);
-        first.or(self.points.front()).copied()
-    }
-
-    /// The rate over the last `span`, if there are reports of `least` of it.
-    fn over(&self, last: Point, span: f64, least: f64) -> Option<f64> {
-        let first = self.first(last, span)?;
-        let interval = ((last.at - first.at) as f64).max((last.sent_at - first.sent_at) as f64);
-        // A counter that runs backwards is a lie, or a peer that has begun anew.
-        let bytes = last.received.saturating_sub(first.received);
-        (interval >= least && interval > 0.0).then(|| bytes as f64 / interval)
+        first.or(self.points.front()).copied().unwrap_or(last)
     }
 
     /// Returns the send time of the latest packet that is known to have arrived, by our clock, or
