@@ -201,7 +201,7 @@ mod tests {
         assert!(poller.wait(&mut events, Some(Duration::from_micros(300))).unwrap().is_empty());
     }
 
-    /// What a kernel without `epoll_pwait2` does.
+    /// The wait on a kernel without `epoll_pwait2`.
     #[test]
     fn a_poller_that_counts_milliseconds_waits_no_less_than_it_is_to() {
         let mut poller = Poller::new().unwrap();

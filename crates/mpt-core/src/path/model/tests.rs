@@ -261,7 +261,7 @@ fn a_delay_that_wanders_fills_no_path() {
     assert!(rate > 0.9 * LINK, "{rate} bytes per microsecond");
 }
 
-/// Where delays wander a queue shows late, so the rate does not leap. It grows to 1.2 times the best rate measured,
+/// The rate does not leap where delays wander, since a queue shows late there. It grows to 1.2 times the best rate measured,
 /// which itself is too high by a little where packets come sooner and sooner.
 #[test]
 fn a_rate_does_not_leap_where_delays_wander() {

@@ -1,4 +1,4 @@
-//! What a play-out counts does not end, however much comes.
+//! The counts of a play-out do not overflow, however much comes.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! How often a path is probed.
+//! The pace at which a path is probed.
 
 use std::time::{Duration, Instant};
 
