@@ -310,3 +310,72 @@ fn a_short_path_begins_with_as_many_packets_as_any() {
         assert!(before_a_report <= 1.001 * 32.0 * SIZE as f64, "{before_a_report} bytes at {rtt}");
     }
 }
+
+/// Sends a flow that is held for long over a path of 40 Mbit/s whose delays jitter: bursts that double, each 400 ms
+/// after the one before. Returns how much later the last packet of each burst leaves than the path alone would carry it, in milliseconds.
+fn waits_of_bursts(bursts: [u64; 5]) -> Vec<f64> {
+    let mut model = Model::new();
+    model.set_rtt(70_000.0);
+    model.set_jitter(8_000.0);
+    let mut arrivals: Vec<(i64, i64)> = Vec::new();
+    let (mut now, mut next_report, mut waits) = (0_i64, 0_i64, Vec::new());
+    let (mut free, mut number, mut told) = (0.0_f64, 0_u32, 0_usize);
+    for (index, packets) in bursts.into_iter().enumerate() {
+        let begins = 400_000 * index as i64;
+        let mut left = packets;
+        let mut credit = 0.0;
+        now = now.max(begins);
+        while left > 0 || now < begins + 390_000 {
+            now += 1_000;
+            credit = (credit + 1_000.0 * model.rate()).min(1_000.0 * model.rate() + SIZE as f64);
+            while left > 0 && credit >= SIZE as f64 {
+                credit -= SIZE as f64;
+                left -= 1;
+                if left == 0 {
+                    let carried = packets as f64 * SIZE as f64 / 5.0;
+                    waits.push(((now - begins) as f64 - carried) / 1_000.0);
+                }
+                free = free.max(now as f64) + SIZE as f64 / 5.0;
+                let jitter = 8_000.0 * WANDER[arrivals.len() % WANDER.len()];
+                arrivals.push((now, free as i64 + 35_000 + jitter as i64));
+            }
+            if now < next_report {
+                continue;
+            }
+            next_report = now + 10_000;
+            let came: Vec<_> = arrivals.iter().filter(|&&(_, at)| at <= now).copied().collect();
+            let Some(&(sent_at, _)) = came.iter().max_by_key(|&&(left, _)| left) else { continue };
+            if came.len() == told {
+                continue;
+            }
+            told = came.len();
+            for &(left, at) in came.iter().skip(number as usize) {
+                model.record_delay(Sequence(number), left, at - left);
+                number += 1;
+            }
+            let sent_before = arrivals.iter().filter(|&&(left, _)| left <= sent_at).count();
+            let report = Report {
+                at: now,
+                bytes: came.len() as u64 * SIZE,
+                sent_at,
+                sent_bytes: sent_before as u64 * SIZE,
+                settled: None,
+                marked: 0,
+            };
+            let present = Present {
+                now,
+                sent_bytes: arrivals.len() as u64 * SIZE,
+                sent_packets: arrivals.len() as u32,
+                backlogged: left > 0,
+            };
+            model.handle_report(&report, &present);
+        }
+    }
+    waits
+}
+
+#[test]
+fn the_bursts_of_slow_start_wait_no_longer_as_they_double_where_delays_jitter() {
+    let waits = waits_of_bursts([20, 40, 80, 160, 320]);
+    assert!(waits.iter().all(|&wait| wait < 50.0), "{waits:?} ms");
+}

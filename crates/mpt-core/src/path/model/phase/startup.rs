@@ -11,17 +11,27 @@ const MOST_GROWTH: f64 = 3.0;
 /// The factor by which the rate exceeds the rate delivered in bursts. A flow in slow start sends
 /// bursts faster than its rate, and the wait of a burst would end its slow start.
 const PEAK: f64 = 1.2;
+/// The longest time over which the first packets are spread where delays jitter, in microseconds.
+/// Bulk is held for long there, so its slow start sends short bursts with long pauses between
+/// them, and what waits of a burst may end it.
+const BURST: f64 = 20_000.0;
+/// The part of the first rate by which the rate exceeds the delivered rate at least: a path whose
+/// first packets left no queue carries a few more of them, too.
+const FEW_MORE: f64 = 0.5;
 
 impl Model {
     /// Raises the rate above the delivered rate, unless the queue `fills`.
     pub(in crate::path::model) fn start_up(&mut self, fills: bool) {
         let growth = (1.0 + QUEUE / self.rtt()).clamp(LEAST_GROWTH, MOST_GROWTH);
         // Jitter hides a queue for longer than the queue takes to overflow.
-        let growth = if self.sigma() > 0.0 { LEAST_GROWTH } else { growth };
-        let factor = if fills { 1.0 } else { growth };
-        let floor = first_rate(self.rtt());
-        let peak = if factor > 1.0 { PEAK * self.rates.peak() } else { 0.0 };
-        let wanted = (factor * self.rates.best()).max(peak).max(floor);
-        self.rate = if factor > 1.0 { wanted } else { wanted.min(self.rate) };
+        let jitters = self.sigma() > 0.0;
+        let growth = if jitters { LEAST_GROWTH } else { growth };
+        let first = first_rate(if jitters { self.rtt().min(BURST) } else { self.rtt() });
+        let best = self.rates.best();
+        self.rate = if fills {
+            best.max(first).min(self.rate)
+        } else {
+            (growth * best).max(best + FEW_MORE * first).max(PEAK * self.rates.peak()).max(first)
+        };
     }
 }
