@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// No time at all, in nanoseconds of the clock.
+/// A time that does not come, in nanoseconds of the clock.
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// Time as nanoseconds since the first call: smaller and cheaper to compare than [`Instant`].

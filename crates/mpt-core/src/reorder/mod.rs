@@ -89,8 +89,8 @@ pub struct ReorderBuffer<P> {
     /// all times here. It is [`NEVER`] while nothing waits, and only then.
     deadline: u64,
     /// The arrival of the first packet that did not advance the window, after the last one that
-    /// did.
-    stalled_since: u64,
+    /// did; `None` if the last one did.
+    stalled_since: Option<u64>,
     clock: Clock,
     history: History,
     evidence: Evidence,
@@ -150,7 +150,7 @@ impl<P: Copy> ReorderBuffer<P> {
             gap: false,
             straying: false,
             deadline: NEVER,
-            stalled_since: NEVER,
+            stalled_since: None,
             clock: Clock::default(),
             history: History::new(),
             evidence: Evidence::new(),
@@ -561,7 +561,7 @@ impl<P: Copy> ReorderBuffer<P> {
 
     #[inline]
     fn progress(&mut self) {
-        self.stalled_since = NEVER;
+        self.stalled_since = None;
         self.end_straying();
     }
 

@@ -218,9 +218,9 @@ impl Evidence {
             let overdue = p.overdue();
             if self.top.is_after(overdue) {
                 // The time at which a higher number came is not remembered, so the clock starts now.
-                p.passed_since = now;
+                p.passed_since = Some(now);
             } else {
-                p.passed_since = NEVER;
+                p.passed_since = None;
                 self.watch = self.watch.earlier(overdue);
             }
         }
@@ -373,9 +373,9 @@ impl Evidence {
     #[cold]
     fn note_overdue(&mut self, now: u64) {
         self.watch = self.top + (1 << 30);
-        for p in self.paths.iter_mut().filter(|p| p.up && p.passed_since == NEVER) {
+        for p in self.paths.iter_mut().filter(|p| p.up && p.passed_since.is_none()) {
             if !p.seen || self.top.is_after(p.overdue()) {
-                p.passed_since = now;
+                p.passed_since = Some(now);
             } else {
                 self.watch = self.watch.earlier(p.overdue());
             }

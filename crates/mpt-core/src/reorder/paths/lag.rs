@@ -11,7 +11,6 @@
 //! where the delays of a path are known to differ (a session measures them, `Lag::expect`), twice
 //! that difference is assumed until the path's numbers have shown its lag.
 
-use crate::reorder::clock::NEVER;
 use crate::sequence::Sequence;
 
 /// Moments remembered.
@@ -58,7 +57,7 @@ pub(in crate::reorder) struct Lag {
     period_began: u64,
     /// Distance in time of the moments remembered.
     step: u64,
-    last_moment: u64,
+    last_moment: Option<u64>,
     last_late: u64,
     /// A circle of moments.
     moments: Box<[Moment; DEPTH]>,
@@ -84,7 +83,7 @@ impl Lag {
             previous: 0,
             period_began: 0,
             step: FINEST,
-            last_moment: NEVER,
+            last_moment: None,
             last_late: 0,
             moments: Box::new([Moment { number: Sequence(0), at: 0 }; DEPTH]),
         }
@@ -118,7 +117,7 @@ impl Lag {
 
     fn stop(&mut self) {
         self.recording = false;
-        (self.last_moment, self.next, self.len) = (NEVER, 0, 0);
+        (self.last_moment, self.next, self.len) = (None, 0, 0);
     }
 
     /// The path's highest number rose.
@@ -135,10 +134,10 @@ impl Lag {
             self.stop();
             return;
         }
-        if self.last_moment != NEVER && now.saturating_sub(self.last_moment) < self.step {
+        if self.last_moment.is_some_and(|last| now.saturating_sub(last) < self.step) {
             return;
         }
-        self.last_moment = now;
+        self.last_moment = Some(now);
         self.moments[self.next as usize] = Moment { number, at: now };
         self.next = (self.next + 1) % DEPTH as u8;
         self.len = (self.len + 1).min(DEPTH as u8);

@@ -35,8 +35,8 @@ pub(in crate::reorder) struct Path {
     /// The arrival of that number; before there is one, the time at which the path came up.
     highest_at: u64,
     /// The time since which the other paths are beyond the number that this path should have
-    /// delivered.
-    pub(in crate::reorder) passed_since: u64,
+    /// delivered; `None` while they are not.
+    pub(in crate::reorder) passed_since: Option<u64>,
     /// Smallest and largest spacing between its numbers, of this block and the one before.
     smallest: [u32; 2],
     largest: [u32; 2],
@@ -99,7 +99,7 @@ impl Path {
             weight,
             highest: Sequence(0),
             highest_at: 0,
-            passed_since: NEVER,
+            passed_since: None,
             smallest: [u32::MAX; 2],
             largest: [0; 2],
             share: Share { smallest: 1, largest: 2, variation: 0 },
@@ -113,7 +113,7 @@ impl Path {
     /// Forgets what it brought.
     pub(in crate::reorder) fn reset(&mut self, now: u64) {
         (self.seen, self.assumed, self.unspaced, self.missed) = (false, false, false, false);
-        (self.highest_at, self.passed_since) = (now, NEVER);
+        (self.highest_at, self.passed_since) = (now, None);
         self.renewed = None;
         self.reset_spacing();
         self.lag.reset();
@@ -212,7 +212,7 @@ impl Path {
 
     fn assume(&mut self, highest: Sequence, now: u64) {
         (self.seen, self.assumed, self.unspaced, self.missed) = (true, true, true, false);
-        (self.highest, self.highest_at, self.passed_since) = (highest, now, NEVER);
+        (self.highest, self.highest_at, self.passed_since) = (highest, now, None);
     }
 
     #[inline]
@@ -285,7 +285,7 @@ impl Path {
     /// Returns the time at which it will count as silent, as far as is known.
     #[inline]
     pub(in crate::reorder) fn silent_from(&self, max_delay: u64) -> u64 {
-        self.passed_since.saturating_add(max_delay)
+        self.passed_since.map_or(NEVER, |since| since.saturating_add(max_delay))
     }
 
     /// A packet of number `oldest` that came at `arrival` has waited the maximum delay in vain for

@@ -7,7 +7,6 @@ pub(super) mod strays;
 
 use std::time::Instant;
 
-use super::clock::NEVER;
 use super::{Late, ReorderBuffer, Sink, Verdict};
 use crate::sequence::Sequence;
 use history::HORIZON;
@@ -94,10 +93,8 @@ impl<P: Copy> ReorderBuffer<P> {
         if self.trusted {
             return false;
         }
-        if self.stalled_since == NEVER {
-            self.stalled_since = now;
-        }
-        now.saturating_sub(self.stalled_since) >= self.stall_limit
+        let since = *self.stalled_since.get_or_insert(now);
+        now.saturating_sub(since) >= self.stall_limit
     }
 
     /// True if a number before the one due shows, with others, that the peer has begun anew.
