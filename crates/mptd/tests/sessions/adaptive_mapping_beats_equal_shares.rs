@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpt_api::Mapping;
+use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 
 use crate::hosts::{Host, Line, PATIENCE, Pair, wait_for};
 use crate::support::authenticate;
@@ -65,6 +66,8 @@ fn goodput(from: &Host, to: &Host, address: &str) -> f64 {
     let address: SocketAddr = address.parse().unwrap();
     let listener = to.run(|| TcpListener::bind(address)).unwrap();
     let mut client = from.run(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap();
+    // The default of some systems is BBR, which a hold that begins in the middle of a flow starves.
+    setsockopt(&client, TcpCongestion, &"cubic".into()).unwrap();
     let mut server = listener.accept().unwrap().0;
     let start = Instant::now();
     thread::scope(|scope| {
