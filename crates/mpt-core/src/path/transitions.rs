@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::DownReasons;
 use crate::PathId;
 
-/// A change of a path's state.
+/// A change of a path's state: it is up, or another reason is the one to name, see [`DownReason::ALL`](super::DownReason::ALL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The path.
@@ -72,10 +72,11 @@ impl Transitions {
             let path = seen.path;
             seen.pending = false;
             let Some(to) = state(path) else { continue };
-            if seen.state == Some(to) {
+            let from = seen.state.replace(to);
+            // As long as the reason that is named holds, the others make no difference.
+            if from.is_some_and(|from| from.first() == to.first()) {
                 continue;
             }
-            let from = seen.state.replace(to);
             let lasted = seen.changed.saturating_duration_since(seen.since);
             seen.since = seen.changed;
             return Some(Transition { path, from, to, lasted });

@@ -55,6 +55,27 @@ fn each_state_with_the_time_that_the_one_before_lasted() {
 }
 
 #[test]
+fn a_further_reason_only_if_it_is_the_one_to_name() {
+    let mut node = node(connection(vec![path(1)]));
+    let (path, _) = node.tunnels().paths().next().unwrap();
+    told(&mut node);
+    let at = |s| origin() + Duration::from_secs(s);
+    let mut change = |s, reason, present| {
+        node.set_path_state(at(s), path, reason, present);
+        told(&mut node).map(|event| (event.to.first(), event.lasted.as_secs()))
+    };
+    change(10, DownReason::Unproven, true);
+    assert_eq!(change(20, DownReason::Dead, true), Some((Some(DownReason::Dead), 10)));
+    assert_eq!(change(30, DownReason::Interface, true), Some((Some(DownReason::Interface), 10)));
+    assert_eq!(change(40, DownReason::Dead, false), None);
+    assert_eq!(change(50, DownReason::Unproven, false), None);
+    let administrative = change(70, DownReason::Administrative, true);
+    assert_eq!(administrative, Some((Some(DownReason::Administrative), 40)));
+    assert_eq!(change(80, DownReason::Interface, false), None);
+    assert_eq!(change(100, DownReason::Administrative, false), Some((None, 30)));
+}
+
+#[test]
 fn what_a_reload_changes_is_told_and_what_is_gone_is_not() {
     let mut node = node(connection(paths(&[1, 1])));
     while told(&mut node).is_some() {}

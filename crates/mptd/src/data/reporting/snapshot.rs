@@ -268,12 +268,10 @@ impl<S: System> DataPath<S> {
 
 /// Says whether a path with these reasons to be down carries packets.
 pub(super) fn path_state(reasons: DownReasons) -> api::PathState {
-    if reasons.is_empty() {
-        api::PathState::Up
-    } else if reasons == DownReasons::default().with(DownReason::Unproven, true) {
-        api::PathState::Probing
-    } else {
-        api::PathState::Down
+    match reasons.first() {
+        None => api::PathState::Up,
+        Some(DownReason::Unproven) => api::PathState::Probing,
+        Some(_) => api::PathState::Down,
     }
 }
 

@@ -11,9 +11,6 @@ impl<S: System> DataPath<S> {
     /// Passes on a change of a path's state, whatever made it.
     pub(in crate::data) fn tell_state(&mut self, transition: Transition) {
         let Transition { path, from, to, lasted } = transition;
-        if from.is_some_and(|from| words(from) == words(to)) {
-            return;
-        }
         let Some((connection, path)) = self.names(path) else { return };
         self.notify(Notice::PathState {
             connection,
@@ -24,12 +21,6 @@ impl<S: System> DataPath<S> {
             lasted,
         });
     }
-}
-
-/// Returns what is said of a path: its state, and the reason that is named. A path may be down for several reasons, and
-/// a further one does not change what is said.
-fn words(reasons: DownReasons) -> (PathState, Option<mpt_api::DownReason>) {
-    (snapshot::path_state(reasons), snapshot::down_reason(reasons))
 }
 
 /// Returns why a path is down, or else what brought it up.
@@ -66,14 +57,5 @@ mod tests {
         assert_eq!(reason(Some(dead), both), "interface");
         assert_eq!(reason(Some(dead), DownReasons::NONE), "confirmed");
         assert_eq!(reason(Some(both), DownReasons::NONE), "interface");
-    }
-
-    #[test]
-    fn a_further_reason_is_told_only_if_it_is_the_one_that_is_named() {
-        let interface = DownReasons::NONE.with(DownReason::Interface, true);
-        assert_eq!(words(interface), words(interface.with(DownReason::Dead, true)));
-        assert_ne!(words(interface), words(interface.with(DownReason::Administrative, true)));
-        let unproven = DownReasons::NONE.with(DownReason::Unproven, true);
-        assert_ne!(words(unproven), words(unproven.with(DownReason::Dead, true)));
     }
 }
