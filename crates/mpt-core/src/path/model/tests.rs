@@ -79,6 +79,8 @@ struct Bench {
     lost: usize,
     /// The standard deviation of the delay, which is another one every 100 ms, in microseconds.
     wanders: f64,
+    /// The standard deviation of the delay of each packet, in microseconds.
+    jitters: f64,
     /// The most that is sent, in bytes per microsecond.
     gives: f64,
 }
@@ -92,7 +94,8 @@ impl Bench {
         model.set_rtt(2.0 * DELAY as f64);
         let (next_send, next_report) = (0.0, INTERVAL);
         let (sent, loses) = (Vec::new(), None);
-        let (now, free, arrived, lost, wanders, gives) = (0, 0.0, 0, 0, 0.0, f64::INFINITY);
+        let (now, free, arrived, lost) = (0, 0.0, 0, 0);
+        let (wanders, jitters, gives) = (0.0, 0.0, f64::INFINITY);
         Self {
             model,
             now,
@@ -104,6 +107,7 @@ impl Bench {
             loses,
             lost,
             wanders,
+            jitters,
             gives,
         }
     }
@@ -115,6 +119,26 @@ impl Bench {
         bench
     }
 
+    /// A bench where the delay of each packet is another one, which probes have shown before there is data. The packets
+    /// count as arrived in their order.
+    fn jittering(sigma: f64) -> Self {
+        let mut bench = Self { jitters: sigma, ..Self::new() };
+        bench.model.set_jitter(sigma);
+        bench
+    }
+
+    /// Sends so many packets as fast as the path is given them, and then nothing. Gives the time that it took, in
+    /// microseconds.
+    fn burst(&mut self, packets: usize, link: f64) -> f64 {
+        let (begins, all) = (self.now, self.sent.len() + packets);
+        self.next_send = begins as f64;
+        while self.sent.len() < all {
+            self.run(20, link, 0.0);
+        }
+        self.next_send = f64::INFINITY;
+        (self.now - begins) as f64
+    }
+
     /// Runs for a time in microseconds over a link of this rate, to which others give what keeps this much of a
     /// queue, in microseconds. Gives the mean rate of ours, in bytes per microsecond.
     fn run(&mut self, time: i64, link: f64, others: f64) -> f64 {
@@ -124,14 +148,18 @@ impl Bench {
             if self.next_send <= self.now as f64 {
                 self.free += SIZE as f64 / link;
                 let wander = self.wanders * WANDER[(self.now / 100_000) as usize % WANDER.len()];
-                let arrives = self.free as i64 + DELAY + wander as i64;
-                let last = self.sent.last().map_or(0, |&(_, at)| at);
+                let jitter = self.jitters * WANDER[self.sent.len() % WANDER.len()];
+                let arrives = self.free as i64 + DELAY + (wander + jitter) as i64;
+                // Packets that jitter overtake one another.
+                let last =
+                    if jitter == 0.0 { self.sent.last().map_or(0, |&(_, at)| at) } else { 0 };
                 self.sent.push((self.now, arrives.max(last)));
                 self.next_send = self.next_send.max(self.now as f64 - 1_000.0)
                     + SIZE as f64 / self.model.rate().min(self.gives);
             }
             if self.now >= self.next_report {
-                self.next_report += INTERVAL;
+                // The peer reports twice as often where delays jitter.
+                self.next_report += if self.jitters == 0.0 { INTERVAL } else { INTERVAL / 2 };
                 self.report();
             }
             self.now += 20;
@@ -311,71 +339,16 @@ fn a_short_path_begins_with_as_many_packets_as_any() {
     }
 }
 
-/// Sends a flow that is held for long over a path of 40 Mbit/s whose delays jitter: bursts that double, each 400 ms
-/// after the one before. Returns how much later the last packet of each burst leaves than the path alone would carry it, in milliseconds.
-fn waits_of_bursts(bursts: [u64; 5]) -> Vec<f64> {
-    let mut model = Model::new();
-    model.set_rtt(70_000.0);
-    model.set_jitter(8_000.0);
-    let mut arrivals: Vec<(i64, i64)> = Vec::new();
-    let (mut now, mut next_report, mut waits) = (0_i64, 0_i64, Vec::new());
-    let (mut free, mut number, mut told) = (0.0_f64, 0_u32, 0_usize);
-    for (index, packets) in bursts.into_iter().enumerate() {
-        let begins = 400_000 * index as i64;
-        let mut left = packets;
-        let mut credit = 0.0;
-        now = now.max(begins);
-        while left > 0 || now < begins + 390_000 {
-            now += 1_000;
-            credit = (credit + 1_000.0 * model.rate()).min(1_000.0 * model.rate() + SIZE as f64);
-            while left > 0 && credit >= SIZE as f64 {
-                credit -= SIZE as f64;
-                left -= 1;
-                if left == 0 {
-                    let carried = packets as f64 * SIZE as f64 / 5.0;
-                    waits.push(((now - begins) as f64 - carried) / 1_000.0);
-                }
-                free = free.max(now as f64) + SIZE as f64 / 5.0;
-                let jitter = 8_000.0 * WANDER[arrivals.len() % WANDER.len()];
-                arrivals.push((now, free as i64 + 35_000 + jitter as i64));
-            }
-            if now < next_report {
-                continue;
-            }
-            next_report = now + 10_000;
-            let came: Vec<_> = arrivals.iter().filter(|&&(_, at)| at <= now).copied().collect();
-            let Some(&(sent_at, _)) = came.iter().max_by_key(|&&(left, _)| left) else { continue };
-            if came.len() == told {
-                continue;
-            }
-            told = came.len();
-            for &(left, at) in came.iter().skip(number as usize) {
-                model.record_delay(Sequence(number), left, at - left);
-                number += 1;
-            }
-            let sent_before = arrivals.iter().filter(|&&(left, _)| left <= sent_at).count();
-            let report = Report {
-                at: now,
-                bytes: came.len() as u64 * SIZE,
-                sent_at,
-                sent_bytes: sent_before as u64 * SIZE,
-                settled: None,
-                marked: 0,
-            };
-            let present = Present {
-                now,
-                sent_bytes: arrivals.len() as u64 * SIZE,
-                sent_packets: arrivals.len() as u32,
-                backlogged: left > 0,
-            };
-            model.handle_report(&report, &present);
-        }
-    }
-    waits
-}
-
+/// A flow in slow start that is held for long sends bursts that double, each 400 ms after the one before. None of them
+/// leaves much later than the path alone would carry it.
 #[test]
 fn the_bursts_of_slow_start_wait_no_longer_as_they_double_where_delays_jitter() {
-    let waits = waits_of_bursts([20, 40, 80, 160, 320]);
+    let mut bench = Bench::jittering(8_000.0);
+    let waits = [20, 40, 80, 160, 320].map(|packets| {
+        let begins = bench.now;
+        let took = bench.burst(packets, 0.4 * LINK);
+        bench.run(begins + 400_000 - bench.now, 0.4 * LINK, 0.0);
+        (took - (packets as u64 * SIZE) as f64 / (0.4 * LINK)) / 1_000.0
+    });
     assert!(waits.iter().all(|&wait| wait < 50.0), "{waits:?} ms");
 }
