@@ -21,6 +21,7 @@ mod shard;
 pub mod speed;
 
 pub use delay::OneWay;
+pub(crate) use delay::Unloaded;
 pub(crate) use delay::rtt::Estimate as RttEstimate;
 #[cfg(test)]
 pub(crate) use delay::rtt::Rtt;

@@ -50,7 +50,8 @@ pub enum Losses {
 pub(super) struct Probed {
     /// The least delay, less the receiver's reference, in microseconds.
     pub(super) least: i64,
-    /// The spread of the delays.
+    /// The spread of the delays while the path carries no data, since the queue of data spreads
+    /// probes as well.
     pub(super) spread: Duration,
     /// The round-trip time.
     pub(super) rtt: Duration,
@@ -149,13 +150,9 @@ impl Hold {
         })
     }
 
-    /// Takes the measurements of a path by probes. The queue of data spreads probes, so their
-    /// spread counts from before there was data.
+    /// Takes the measurements of a path by probes.
     pub(super) fn set_probed(&mut self, slot: usize, probed: Probed) {
         let path = self.path(slot);
-        let before = path.probed.filter(|_| path.samples > 0);
-        let spread = before.map_or(probed.spread, |before| before.spread);
-        let probed = Probed { spread, ..probed };
         path.data.set_prior(probed.sigma());
         path.probed = Some(probed);
     }

@@ -2,6 +2,8 @@
 
 mod one_way;
 pub mod rtt;
+mod unloaded;
 mod variation;
 
 pub use self::one_way::OneWay;
+pub(crate) use self::unloaded::Unloaded;

@@ -18,7 +18,7 @@ pub(crate) struct PathDelay {
     pub(crate) path: PathId,
     /// The least difference of arrival and departure by both clocks, in microseconds modulo 2^32.
     pub(crate) least: u32,
-    /// By how much delays differ.
+    /// By how much delays differ while the path carries no data.
     pub(crate) spread: Duration,
     /// The least round-trip time.
     pub(crate) rtt: Duration,

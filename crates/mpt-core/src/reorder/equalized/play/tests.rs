@@ -464,21 +464,6 @@ fn a_queue_makes_no_path_longer() {
     assert_eq!(receiver.delivered().len(), 200);
 }
 
-/// A few packets were a burst that the probes of the path met in its queue.
-#[test]
-fn what_a_queue_spreads_is_no_jitter() {
-    let mut receiver = Receiver::new([10, 10], 0);
-    for n in 0..40 {
-        let (path, sent) = (usize::from(n < 20), u64::from(n) * 1_000);
-        receiver.told(sent + 10_000, &[(n, sent), (n + 1, sent + 1_000)]);
-        receiver.receive(sent + 10_000, path, n, BULK);
-    }
-    receiver.probed(1, 10, 50);
-    receiver.told(60_000, &[]);
-    receiver.receive(60_000, 0, 40, BULK);
-    assert_eq!(receiver.hold(), Duration::ZERO);
-}
-
 #[test]
 fn paths_that_are_equally_long_hold_nothing() {
     let mut receiver = Receiver::new([10, 12], 0);

@@ -10,17 +10,20 @@ use crate::{Times, Tunnels};
 
 impl Session {
     /// A frame that came on the path at place `i` says when the peer sent it.
-    pub(crate) fn handle_clock(
+    pub(crate) fn handle_clock<P: Copy>(
         &mut self,
         at: Times,
         i: usize,
         (id, sent): (u32, u32),
         shared: &mut Shared,
+        tunnels: &Tunnels<P>,
     ) {
         self.paths.set_clock(id);
-        if let Some(path) = self.paths.get_mut(i) {
-            path.one_way.record(at.now(), sent, shared.clock.micros(at.arrived()));
-        }
+        let Some(path) = self.paths.get_mut(i) else { return };
+        let (now, received) = (at.now(), shared.clock.micros(at.arrived()));
+        let packets = tunnels.path(path.id).map_or(0, |path| path.received().packets);
+        path.one_way.record(now, sent, received);
+        path.unloaded.record(now, sent, received, packets);
     }
 
     /// Has packets from each path held for as long as the longest one that the peer uses takes
@@ -47,5 +50,5 @@ impl Session {
 /// Returns what the probes say of what the peer sends on a path.
 pub(crate) fn probed(path: &SessionPath) -> Option<PathDelay> {
     let (least, rtt) = (path.one_way.least()?, path.liveness.rtt().minimum()?);
-    Some(PathDelay { path: path.id, least, spread: path.one_way.spread(), rtt })
+    Some(PathDelay { path: path.id, least, spread: path.unloaded.spread(), rtt })
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use super::path::SessionPath;
 use super::turns::Turns;
 use crate::PathId;
-use crate::session::OneWay;
 use crate::session::engine::SessionPathId;
 use crate::session::engine::keys::epochs::Epoch;
 
@@ -160,7 +159,7 @@ impl Paths {
     /// The frames of the peer are stamped by this clock. Delays that were measured by another clock are dropped.
     pub(crate) fn set_clock(&mut self, clock: u32) {
         if self.clock.replace(clock) != Some(clock) {
-            self.all.iter_mut().for_each(|path| path.one_way = OneWay::new());
+            self.all.iter_mut().for_each(SessionPath::forget_delays);
         }
     }
 }

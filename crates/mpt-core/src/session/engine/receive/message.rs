@@ -75,7 +75,7 @@ impl Session {
             Message::Clock { id, time } => {
                 told.clock = Some((id, time));
                 if let Some(i) = arrival.path.filter(|_| arrival.at_home) {
-                    self.handle_clock(at, i, (id, time), shared);
+                    self.handle_clock(at, i, (id, time), shared, tunnels);
                 }
             }
         }

@@ -15,10 +15,10 @@ use super::source::Source;
 use crate::liveness::{Liveness, State, Timing};
 use crate::path::discovery::{Bounds, Discovery};
 use crate::path::{DownReason, DownReasons};
-use crate::session::OneWay;
 use crate::session::engine::keys::epochs::Epoch;
 use crate::session::engine::measurement::survey::Survey;
 use crate::session::engine::{Destination, SessionPathId};
+use crate::session::{OneWay, Unloaded};
 use crate::{Path, PathId, SocketId, Tunnels};
 
 /// The use that the owner of this end allows of a path.
@@ -93,6 +93,8 @@ pub(crate) struct SessionPath {
     pub(crate) survey: Survey,
     /// The one-way delay by the clocks in the peer's frames.
     pub(crate) one_way: OneWay,
+    /// The one-way delay while the path carries no data.
+    pub(crate) unloaded: Unloaded,
 }
 
 impl SessionPath {
@@ -114,6 +116,7 @@ impl SessionPath {
             discovery: Discovery::new(now, Bounds { min: mtu, base: mtu, max: mtu }),
             survey: Survey::new(now),
             one_way: OneWay::new(),
+            unloaded: Unloaded::new(),
         };
         this.follow(now, path);
         this
@@ -137,7 +140,13 @@ impl SessionPath {
     fn measure_anew(&mut self, now: Instant) {
         self.discovery.restart(now);
         self.survey = Survey::new(now);
+        self.forget_delays();
+    }
+
+    /// Forgets the one-way delays.
+    pub(crate) fn forget_delays(&mut self) {
         self.one_way = OneWay::new();
+        self.unloaded = Unloaded::new();
     }
 
     /// Other timers from now on.
