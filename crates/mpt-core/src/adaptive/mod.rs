@@ -15,6 +15,7 @@ mod log;
 mod pacer;
 mod path;
 mod peer;
+mod reach;
 mod repair;
 mod report;
 mod role;
@@ -30,6 +31,7 @@ use self::log::SentLog;
 pub use self::path::RepairCounters;
 use self::path::{Role, Sender};
 use self::peer::Peer;
+use self::reach::Reach;
 pub(crate) use self::repair::keep::Kept;
 use self::repair::keep::{Keeper, MOST_BYTES};
 use self::repair::state::Repairs;
@@ -127,6 +129,7 @@ pub(crate) struct Adaptive {
     bulk: usize,
     /// True while some path is on trial.
     trying: bool,
+    reach: Reach,
     peer: Peer,
     /// The time at which the oldest packet left that no report has followed.
     unreported: Option<i64>,
@@ -154,6 +157,7 @@ impl Adaptive {
             order: SmallVec::new(),
             bulk: 0,
             trying: true,
+            reach: Reach::default(),
             peer: Peer::default(),
             unreported: None,
             sent: 0,
@@ -181,8 +185,14 @@ impl Adaptive {
             self.paths.resize(slot + 1, None);
         }
         match (&mut self.paths[slot], member) {
-            (Some(path), Some(member)) => (path.member, path.overhead) = (member, overhead),
+            (Some(path), Some(member)) => {
+                if (path.member.up, path.member.tier) != (member.up, member.tier) {
+                    self.reach = Reach::default();
+                }
+                (path.member, path.overhead) = (member, overhead);
+            }
             (path, member) => {
+                self.reach = Reach::default();
                 *path = member.map(|member| Sender::new(member, overhead));
                 // Nothing that left over the path before, or came on it, concerns the next one.
                 self.log.forget_path(slot as u16);
@@ -290,6 +300,7 @@ impl Adaptive {
         let (before, size) = path.give(now, slot, (number, bytes), waited);
         self.log.note(number, size, waited, before);
         self.next_number = number.wrapping_add(1);
+        self.reach.note(bytes);
         self.sent = self.sent.saturating_add(1);
         self.unreported.get_or_insert(now);
     }
@@ -449,7 +460,11 @@ impl Adaptive {
     /// longest path would have brought them, and its acknowledgements arrive over the shortest one.
     fn bulk_rtt(&self) -> f64 {
         let used = self.order.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
-        let used = || used.clone().filter(|path| path.role != Role::Aside);
+        self.bulk_rtt_over(|| used.clone().filter(|path| path.role != Role::Aside))
+    }
+
+    /// Returns the round-trip time that a bulk flow sees over these paths, the shortest first.
+    fn bulk_rtt_over<'a, I: Iterator<Item = &'a Sender>>(&self, used: impl Fn() -> I) -> f64 {
         let longest_rtt = used().map(|path| path.model.rtt()).fold(0.0, f64::max);
         let Some(shortest) = used().next() else { return longest_rtt };
         let (mut jitters, mut longer, mut latest) = (false, 0.0, 0.0_f64);

@@ -73,7 +73,7 @@ impl Adaptive {
         for &received in report.received {
             self.handle_received(micros, at, received);
         }
-        self.assign_roles();
+        self.assign_roles(micros);
         self.reorder_paths();
         self.update_keeping(micros);
         self.log.forget_before(micros - 5_000_000);

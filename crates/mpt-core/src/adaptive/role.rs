@@ -37,7 +37,7 @@ struct Candidate {
 
 impl Adaptive {
     /// Gives each path its role by the present estimates.
-    pub(super) fn assign_roles(&mut self) {
+    pub(super) fn assign_roles(&mut self, now: i64) {
         let mut candidates: SmallVec<[Candidate; 8]> = SmallVec::new();
         for (place, &slot) in self.order.iter().enumerate() {
             let Some(Some(path)) = self.paths.get(usize::from(slot)) else { continue };
@@ -60,12 +60,16 @@ impl Adaptive {
                 best = (value, count);
             }
         }
-        let chosen = &candidates[..best.1];
+        let mut chosen: SmallVec<[u16; 8]> = SmallVec::new();
+        let of_set = |slot: &&u16| candidates[..best.1].iter().any(|it| it.slot == **slot);
+        chosen.extend(self.order.iter().filter(of_set).copied());
+        self.update_reach(now, &chosen);
+        chosen.retain(|slot| self.reach.takes(*slot));
         let avoided = |path: &super::path::Sender| path.foreign_queue > 0.0;
         self.trying = chosen.len() < self.order.len() || self.paths.iter().flatten().any(avoided);
         for (slot, path) in self.paths.iter_mut().enumerate() {
             let Some(path) = path else { continue };
-            path.role = if chosen.iter().any(|it| usize::from(it.slot) == slot) {
+            path.role = if chosen.contains(&(slot as u16)) {
                 Role::Bulk
             } else if path.model.keep_to_floor() {
                 Role::Least
@@ -120,7 +124,7 @@ mod tests {
             }
         }
         adaptive.reorder_paths();
-        adaptive.assign_roles();
+        adaptive.assign_roles(0);
         adaptive
     }
 

@@ -3,6 +3,7 @@
 mod a_call_keeps_its_packets_where_paths_lose_some;
 mod a_shared_link_and_marks_are_no_reason_to_carry_less;
 mod a_survey_tells_whether_a_flow_has_to_be_held;
+mod a_tunnel_is_not_worse_than_its_best_path_alone;
 mod adaptive_paths_need_no_rates;
 mod an_owner_bounds_what_is_learnt_of_a_path;
 mod hard_links_leave_plain_tcp_what_they_carry;

@@ -28,6 +28,10 @@ const LEAST_POSSIBLE: f64 = 12.5;
 const UNKNOWN_RTT: f64 = 100_000.0;
 /// The least round-trip time that counts, in microseconds.
 const LEAST_RTT: f64 = 100.0;
+/// The factor by which a rate has grown since the last cut if that did not show the capacity.
+const OUTGROWN: f64 = 1.3;
+/// The factor by which a path may carry more than the rate that was found.
+const EXPECTED: f64 = 1.1;
 /// Hardly any packet comes so many deviations before the base delay, which is a low quantile where delays jitter.
 const BELOW_BASE: f64 = 3.0;
 /// The lateness of a packet below which it is not late, in microseconds.
@@ -141,6 +145,18 @@ impl Model {
             Phase::Startup => (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate),
             Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
         })
+    }
+
+    /// Returns the rate that the path may be expected to carry alone. Where it has grown far beyond
+    /// that of the last cut, the cut has not shown the capacity.
+    pub(crate) fn expected_rate(&self) -> f64 {
+        match self.phase {
+            Phase::Startup => self.possible_rate(),
+            Phase::Known(known) if self.rate > OUTGROWN * known.found => self.possible_rate(),
+            Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => {
+                self.bounded(EXPECTED * self.rate)
+            }
+        }
     }
 
     /// Returns the rate, or the bound next to it where it is beyond one.

@@ -25,6 +25,12 @@ const ENOUGH: u32 = 64;
 const GROWTH: f64 = 0.01;
 /// The shrinkage of the hold per time that passes.
 const SHRINKAGE: f64 = 0.03;
+/// The shrinkage per time that passes from [`GONE`] to [`SHRUNK`] after the peer has stopped to use a
+/// path, in microseconds. No flow will see the longer time again soon. A path that loses packets may
+/// be back earlier.
+const SHRINKAGE_WITHOUT: f64 = 0.2;
+const GONE: i64 = 550_000;
+const SHRUNK: i64 = 4_000_000;
 /// Time after the beginning of a flow for which the hold does not shrink, in microseconds. A round-trip time that falls
 /// in slow start makes the one before look like a queue when it occurs again.
 const SETTLES: i64 = 3_000_000;
@@ -84,6 +90,18 @@ impl Known {
     }
 }
 
+/// The last change of the paths over which the peer sends bulk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Switched {
+    /// There was none, or the hold has followed it.
+    #[default]
+    Not,
+    /// The peer stopped to use a path at this time.
+    Left { since: i64 },
+    /// The peer uses a path again, and the hold is that without the path.
+    Back,
+}
+
 /// The hold of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Hold {
@@ -101,6 +119,7 @@ pub(super) struct Hold {
     losses: Losses,
     /// True if the hold contains the time for repairs.
     for_repairs: bool,
+    switched: Switched,
 }
 
 impl Probed {
@@ -174,9 +193,16 @@ impl Hold {
 
     /// Sets whether the peer sends bulk over the path, or may soon.
     pub(super) fn set_counts(&mut self, slot: usize, counts: bool) {
-        if let Some(Some(path)) = self.paths.get_mut(slot) {
-            path.counts = counts;
+        let Some(Some(path)) = self.paths.get_mut(slot) else { return };
+        if path.counts == counts {
+            return;
         }
+        path.counts = counts;
+        self.switched = match self.switched {
+            _ if !counts => Switched::Left { since: self.changed },
+            Switched::Left { since } if self.changed - since > GONE => Switched::Back,
+            _ => Switched::Not,
+        };
     }
 
     /// Removes a path.
@@ -216,13 +242,24 @@ impl Hold {
         let passed = (now - self.changed).max(0) as f64;
         self.changed = now;
         self.for_repairs = self.is_for_repairs(idle);
-        let shrinkage = if now - self.set < SETTLES { 0.0 } else { SHRINKAGE };
-        let steps = (GROWTH * passed, shrinkage * passed);
         let wanted = self.wanted();
+        let up = GROWTH * passed;
+        let steps = match self.switched {
+            // The packets of the path come so much later from now on, whatever the hold.
+            Switched::Back => (f64::INFINITY, 0.0),
+            Switched::Left { since } if (GONE..SHRUNK).contains(&(now - since)) => {
+                (up, SHRINKAGE_WITHOUT * passed)
+            }
+            _ if now - self.set < SETTLES => (up, 0.0),
+            _ => (up, SHRINKAGE * passed),
+        };
         self.present = wanted.map(|(wanted, chance)| follow(self.present, wanted, chance, steps));
         let shortest = self.shortest_wanted();
         self.shortest =
             shortest.map(|(wanted, chance)| follow(self.shortest, wanted, chance, steps));
+        if idle || self.switched == Switched::Back {
+            self.switched = Switched::Not;
+        }
     }
 
     /// Returns the estimates of the paths over which the peer sends bulk.
@@ -316,5 +353,73 @@ fn follow(present: Option<f64>, wanted: f64, chance: f64, (up, down): (f64, f64)
         (present - down).max(wanted)
     } else {
         present
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: i64 = 10_000;
+
+    /// The hold of a flow over paths of 10 and 60 ms, which began at 0. The shorter one jitters.
+    struct Flow {
+        hold: Hold,
+        now: i64,
+    }
+
+    impl Flow {
+        fn new() -> Self {
+            let mut hold = Hold::default();
+            for (slot, millis, spread) in [(0, 10, 10), (1, 60, 0)] {
+                let [spread, rtt] = [spread, 2 * millis].map(Duration::from_millis);
+                let least = 1_000 * millis.cast_signed();
+                hold.set_probed(slot, Probed { least, spread, rtt });
+            }
+            hold.update(0, true);
+            Self { hold, now: 0 }
+        }
+
+        /// Passes this time and returns the hold, in milliseconds; `None` where nothing is held.
+        fn after(&mut self, millis: i64) -> Option<i64> {
+            let until = self.now + 1_000 * millis;
+            while self.now < until {
+                self.now += STEP;
+                self.hold.update(self.now, false);
+            }
+            self.hold.present().map(|hold| hold / 1_000)
+        }
+    }
+
+    #[test]
+    fn a_path_that_is_left_lengthens_the_hold_for_a_second_at_most() {
+        let mut flow = Flow::new();
+        let both = flow.after(1_000);
+        flow.hold.set_counts(1, false);
+        assert_eq!(flow.after(500), both);
+        let alone = flow.after(500);
+        assert!(alone < Some(40), "{alone:?} ms");
+    }
+
+    #[test]
+    fn a_path_that_comes_back_after_that_lengthens_the_hold_at_once() {
+        let mut flow = Flow::new();
+        let both = flow.after(1_000);
+        flow.hold.set_counts(1, false);
+        assert!(flow.after(1_000) < both);
+        flow.hold.set_counts(1, true);
+        assert_eq!(flow.after(10), both);
+    }
+
+    #[test]
+    fn a_path_that_is_away_for_a_moment_changes_nothing() {
+        let mut flow = Flow::new();
+        let both = flow.after(1_000);
+        for _ in 0..3 {
+            flow.hold.set_counts(1, false);
+            assert_eq!(flow.after(400), both);
+            flow.hold.set_counts(1, true);
+            assert_eq!(flow.after(100), both);
+        }
     }
 }

@@ -17,7 +17,7 @@ const SOME: u32 = 8;
 /// The multiple of the least loss that, with [`MORE`] added, may be chance.
 const TIMES: f64 = 2.0;
 /// The share of packets that is added to [`TIMES`] the least loss.
-const MORE: f64 = 0.05;
+const MORE: f64 = 0.03;
 /// The additional loss that is not chance while other traffic keeps the queue full.
 const LITTLE_MORE: f64 = 0.005;
 /// The most reports that are kept.
@@ -126,7 +126,7 @@ mod tests {
     fn loss_that_is_new_is() {
         let mut lost = [0; 40];
         lost[30..35].fill(8);
-        assert_eq!(overflows(&lost)[0], 31);
+        assert_eq!(overflows(&lost)[0], 30);
     }
 
     #[test]

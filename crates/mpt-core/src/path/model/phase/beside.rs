@@ -44,7 +44,7 @@ impl Model {
         let stands = fresh && queue >= self.threshold_at(0.5);
         let since = if stands { None } else { Some(since.unwrap_or(now)) };
         if since.is_some_and(|since| now - since > GONE) {
-            self.phase = Phase::Known(Known::from(now));
+            self.phase = Phase::Known(Known::from(self.rate, now));
             return None;
         }
         if stands && now - found > LOOK && !self.is_at_floor() {
@@ -76,7 +76,7 @@ impl Model {
             Finding::Ours { capacity } => {
                 self.rate = (0.99 * capacity).max(LEAST_RATE);
                 self.cut_at = None;
-                self.phase = Phase::Known(Known::from(now + self.step()));
+                self.phase = Phase::Known(Known::from(self.rate, now + self.step()));
                 None
             }
             Finding::Theirs { rate } => {

@@ -50,7 +50,7 @@ impl Model {
         let drain = (excess / self.rate).clamp(0.0, longest);
         let until = now + drain as i64;
         self.judge_from(until, present.sent_packets);
-        self.phase = Phase::Known(Known::from(until + self.step()));
+        self.phase = Phase::Known(Known::from(self.rate, until + self.step()));
         Some(Pause::Until(until))
     }
 

@@ -37,7 +37,7 @@ impl Model {
     /// stands.
     pub(in crate::path::model) fn hold(
         &mut self,
-        Known { was_over, mut calm, mut grow_at }: Known,
+        Known { found, was_over, mut calm, mut grow_at }: Known,
         (fresh, over_now): (bool, bool),
         report: &Report,
         present: &Present,
@@ -71,7 +71,7 @@ impl Model {
             grow_at = now + self.step();
         }
         let was_over = if fresh { over_now } else { was_over };
-        self.phase = Phase::Known(Known { was_over, calm, grow_at });
+        self.phase = Phase::Known(Known { found, was_over, calm, grow_at });
         None
     }
 

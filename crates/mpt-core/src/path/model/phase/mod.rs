@@ -32,6 +32,8 @@ pub(super) enum Phase {
 /// The state of a path whose rate is known, since the last cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Known {
+    /// The rate after the last cut, in bytes per microsecond.
+    pub(super) found: f64,
     /// True if the latest report that shows the queue showed a standing one.
     pub(super) was_over: bool,
     /// The number of growth steps in a row without a standing queue.
@@ -41,8 +43,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The state after a cut. The rate may grow from `grow_at` on.
-    pub(super) const fn from(grow_at: i64) -> Self {
-        Self { was_over: false, calm: 0, grow_at }
+    /// The state after a cut to the rate `found`. The rate may grow from `grow_at` on.
+    pub(super) const fn from(found: f64, grow_at: i64) -> Self {
+        Self { found, was_over: false, calm: 0, grow_at }
     }
 }

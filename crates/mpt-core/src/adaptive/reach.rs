@@ -1,0 +1,363 @@
+//! What flows reach over all paths, and whether they would reach more over the shorter ones alone.
+//!
+//! Bulk has the round-trip time of the longest path that carries it. A flow sends one window in each
+//! round-trip time, so a flow whose window does not fill the paths is slower for each path that
+//! makes the round-trip time longer. While that is so, the longer paths carry no bulk.
+
+use smallvec::SmallVec;
+
+use super::path::Sender;
+use super::{Adaptive, is_bulk};
+
+/// The shortest period over which rates are measured, in microseconds.
+const LEAST_PERIOD: i64 = 500_000;
+/// The length of a period in round-trip times.
+const PERIOD_RTTS: f64 = 3.0;
+/// A flow that grows by more than this factor from one period to the next is in slow start.
+const GROWS: f64 = 1.25;
+/// The factor by which the shorter paths alone have to promise more.
+const PROMISED: f64 = 1.3;
+/// The factor by which they have to reach more once nothing of the longer ones is held any more.
+const KEPT: f64 = 1.1;
+/// The factor by which all paths have to promise more to a flow that fills the shorter ones.
+const RETURNS: f64 = 1.05;
+/// The share of reports at which packets wait from which on the paths are full.
+const FULL: f64 = 0.5;
+/// The time that the receiver and the flow have to adapt to another round-trip time, in microseconds.
+const SETTLES: i64 = 2_500_000;
+/// The time after which packets that wait show that the shorter paths are full, in microseconds.
+const FILLED: i64 = 1_000_000;
+/// The time that a flow has to fill the paths after the longer ones carry bulk again, in
+/// microseconds, and in round-trip times.
+const FILLS: i64 = 3_000_000;
+const FILLS_RTTS: f64 = 10.0;
+/// The time after which full shorter paths, or another try that may be in vain, make all paths carry
+/// bulk again, in microseconds. It doubles each time, up to the longest one.
+const PAUSE: i64 = 30_000_000;
+const LONGEST_PAUSE: i64 = 480_000_000;
+/// The rate below which nothing is sent in bulk, in bytes per microsecond.
+const NO_BULK: f64 = 0.02;
+
+/// What was sent in the present period.
+#[derive(Clone, Copy, Debug)]
+struct Period {
+    began: i64,
+    /// The length, in microseconds.
+    length: i64,
+    /// The bytes sent before.
+    bytes: u64,
+    reports: u32,
+    /// Reports at which packets waited.
+    full: u32,
+    /// The sum of the bytes that waited at the reports.
+    waited: f64,
+}
+
+/// What was sent in a whole period: in bytes per microsecond, and bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Reached {
+    rate: f64,
+    /// The mean of the bytes that waited.
+    waited: f64,
+    /// True if packets waited most of the time.
+    full: bool,
+}
+
+/// The slots of paths that carry bulk together, the shortest first.
+type Slots = SmallVec<[u16; 4]>;
+
+/// Some of the paths of a connection: the round-trip time of bulk over them in microseconds, and
+/// what they may carry in bytes per microsecond.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Set {
+    pub(super) slots: Slots,
+    pub(super) rtt: f64,
+    pub(super) rate: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Stage {
+    /// All paths carry bulk.
+    All,
+    /// Only these carry bulk, since `since`. More of them reached `reached`.
+    Fewer { slots: Slots, since: i64, reached: f64 },
+}
+
+/// The decision about one connection.
+#[derive(Debug)]
+pub(super) struct Reach {
+    /// The bytes of bulk that were sent in all.
+    sent: u64,
+    stage: Stage,
+    period: Option<Period>,
+    /// The rate of the period before, if the same paths carried bulk in it.
+    before: Option<f64>,
+    /// The time before which no path is left out.
+    not_before: i64,
+    pause: i64,
+    /// The rate at which these paths were full.
+    known: Option<(Slots, f64)>,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self {
+            sent: 0,
+            stage: Stage::All,
+            period: None,
+            before: None,
+            not_before: 0,
+            pause: PAUSE,
+            known: None,
+        }
+    }
+}
+
+impl Reach {
+    /// Returns true if a path may carry bulk.
+    pub(super) fn takes(&self, slot: u16) -> bool {
+        match &self.stage {
+            Stage::All => true,
+            Stage::Fewer { slots, .. } => slots.contains(&slot),
+        }
+    }
+
+    /// Notes that a packet of `bytes` bytes is sent.
+    #[inline]
+    pub(super) fn note(&mut self, bytes: u32) {
+        if is_bulk(bytes) {
+            self.sent += u64::from(bytes);
+        }
+    }
+
+    /// Notes a report, while `waiting` bytes wait. `rtt` is the round-trip time of bulk in
+    /// microseconds. Returns what was reached where a period ends.
+    fn measure(&mut self, now: i64, rtt: f64, waiting: usize) -> Option<Reached> {
+        let bytes = self.sent;
+        let begin = |bytes| Period {
+            began: now,
+            length: LEAST_PERIOD.max((PERIOD_RTTS * rtt) as i64),
+            bytes,
+            reports: 0,
+            full: 0,
+            waited: 0.0,
+        };
+        let period = self.period.get_or_insert_with(|| begin(bytes));
+        period.reports += 1;
+        period.full += u32::from(waiting > 0);
+        period.waited += waiting as f64;
+        let passed = now - period.began;
+        if passed < period.length {
+            return None;
+        }
+        let Period { bytes: before, reports, full, waited, .. } = *period;
+        *period = begin(bytes);
+        let reports = f64::from(reports);
+        Some(Reached {
+            rate: bytes.saturating_sub(before) as f64 / passed as f64,
+            waited: waited / reports,
+            full: f64::from(full) >= FULL * reports,
+        })
+    }
+
+    /// Decides by what was reached in a period. `present` are the paths that carry bulk, `all` those
+    /// that may, and `fewer` are smaller sets of these.
+    fn decide(&mut self, now: i64, reached: Reached, present: &Set, all: &Set, fewer: &[Set]) {
+        if reached.rate < NO_BULK {
+            *self = Self { sent: self.sent, ..Self::default() };
+            return;
+        }
+        let grows = self.before.is_none_or(|before| reached.rate > GROWS * before);
+        self.before = Some(reached.rate);
+        let window = reached.rate * present.rtt + reached.waited;
+        if let Stage::Fewer { slots, since, reached: before } = &self.stage {
+            let passed = now - since;
+            if passed < SETTLES && !(reached.full && passed > FILLED) {
+                return;
+            }
+            let outgrown = reached.full && window / all.rtt > RETURNS * reached.rate;
+            let over = reached.full && passed > self.pause;
+            let in_vain = reached.rate < KEPT * before;
+            if reached.full {
+                self.known = Some((slots.clone(), reached.rate));
+            }
+            if over || in_vain {
+                self.not_before = now + self.pause;
+                self.pause = LONGEST_PAUSE.min(2 * self.pause);
+            }
+            if over || in_vain || outgrown {
+                let fills = FILLS.max((FILLS_RTTS * all.rtt) as i64);
+                self.not_before = self.not_before.max(now + fills);
+                (self.stage, self.before) = (Stage::All, None);
+                return;
+            }
+        }
+        if grows || reached.full || now < self.not_before {
+            return;
+        }
+        let promise = |set: &Set| {
+            let within = |known: &Slots| set.slots.iter().all(|slot| known.contains(slot));
+            let known = self.known.as_ref().filter(|(slots, _)| within(slots));
+            set.rate.min(known.map_or(f64::INFINITY, |&(_, rate)| rate)).min(window / set.rtt)
+        };
+        let best = fewer.iter().max_by(|a, b| promise(a).total_cmp(&promise(b)));
+        if let Some(best) = best.filter(|best| promise(best) > PROMISED * reached.rate) {
+            let slots = best.slots.clone();
+            self.stage = Stage::Fewer { slots, since: now, reached: reached.rate };
+            self.before = None;
+        }
+    }
+}
+
+impl Adaptive {
+    /// Notes a report. `slots` are the paths that would carry bulk, the shortest first.
+    pub(super) fn update_reach(&mut self, now: i64, slots: &[u16]) {
+        let rtt = self.bulk_rtt() + self.repair_wait();
+        let waiting = self.queue.len_bytes();
+        let Some(reached) = self.reach.measure(now, rtt, waiting) else { return };
+        let present: Slots = slots.iter().copied().filter(|&it| self.reach.takes(it)).collect();
+        if present.is_empty() {
+            self.reach = Reach::default();
+            return;
+        }
+        let shortest = (1..slots.len()).map(|count| &slots[..count]);
+        let alone = slots.iter().skip(1).map(std::slice::from_ref);
+        let fewer: SmallVec<[Set; 8]> = shortest.chain(alone).map(|it| self.set_of(it)).collect();
+        let (present, all) = (self.set_of(&present), self.set_of(slots));
+        self.reach.decide(now, reached, &present, &all, &fewer);
+    }
+
+    /// Returns what is known of these paths.
+    fn set_of(&self, slots: &[u16]) -> Set {
+        let paths = || slots.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
+        let repairs = paths().any(Sender::may_lose);
+        let wait = if repairs { self.repair_wait() } else { 0.0 };
+        let rate = paths().map(|path| path.model.expected_rate()).sum();
+        let rtt = (self.bulk_rtt_over(paths) + wait).max(1.0);
+        Set { slots: slots.into(), rtt, rate }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes per microsecond of 8 Mbit/s.
+    const UNIT: f64 = 1.0;
+
+    /// Two paths that carry 10 units each: 20 and 100 ms.
+    fn sets() -> [Set; 2] {
+        let set = |slots: &[u16], rtt, rate| Set { slots: slots.into(), rtt, rate };
+        [set(&[0], 20_000.0, 10.0 * UNIT), set(&[0, 1], 100_000.0, 20.0 * UNIT)]
+    }
+
+    /// A connection over the two paths at a time in microseconds.
+    #[derive(Default)]
+    struct Flow {
+        reach: Reach,
+        now: i64,
+    }
+
+    impl Flow {
+        /// Passes half a second in which so many units are reached, while so many bytes wait.
+        /// Returns true if both paths carry bulk.
+        fn reaches(&mut self, units: f64, waited: f64) -> bool {
+            self.now += LEAST_PERIOD;
+            let [short, all] = sets();
+            let present = if self.reach.takes(1) { all.clone() } else { short.clone() };
+            let reached = Reached { rate: units * UNIT, waited, full: waited > 0.0 };
+            self.reach.decide(self.now, reached, &present, &all, &[short]);
+            self.reach.takes(1)
+        }
+
+        /// Passes so many seconds, and returns those in which both paths carry bulk.
+        fn seconds(&mut self, seconds: u32, units: f64, waited: f64) -> u32 {
+            let both = (0..2 * seconds).filter(|_| self.reaches(units, waited)).count();
+            both as u32 / 2
+        }
+    }
+
+    #[test]
+    fn a_flow_whose_window_fills_neither_path_gets_the_shorter_one() {
+        let mut flow = Flow::default();
+        assert!(flow.reaches(2.0, 0.0));
+        assert!(!flow.reaches(2.2, 0.0), "five times as many round trips");
+        assert_eq!(flow.seconds(60, 9.0, 0.0), 0);
+    }
+
+    #[test]
+    fn a_flow_in_slow_start_keeps_both() {
+        let mut flow = Flow::default();
+        let mut rate = 0.05;
+        while rate < 20.0 {
+            assert!(flow.reaches(rate, 0.0), "{rate}");
+            rate *= 1.5;
+        }
+    }
+
+    #[test]
+    fn a_flow_that_fills_the_paths_keeps_both() {
+        assert_eq!(Flow::default().seconds(60, 19.0, 100_000.0), 60);
+        assert_eq!(Flow::default().seconds(60, 12.0, 0.0), 60, "more than the shorter one carries");
+        assert_eq!(Flow::default().seconds(60, 6.0, 100_000.0), 60, "something else is full");
+    }
+
+    #[test]
+    fn a_flow_that_outgrows_the_shorter_path_gets_both() {
+        let mut flow = Flow::default();
+        flow.seconds(1, 2.0, 0.0);
+        assert_eq!(flow.seconds(5, 9.0, 0.0), 0);
+        // In 100 ms both carry 1,000,000 bytes of the window, and more than 10 units.
+        assert!(!flow.reaches(10.0, 500_000.0));
+        assert!(flow.reaches(10.0, 900_000.0));
+        // The shorter path is known to carry 10 units, and is not tried again.
+        assert_eq!(flow.seconds(60, 8.0, 0.0), 60);
+    }
+
+    #[test]
+    fn a_try_in_vain_ends_and_is_not_made_again_soon() {
+        let mut flow = Flow::default();
+        flow.seconds(1, 2.0, 0.0);
+        let tried = |flow: &mut Flow| (0..240).take_while(|_| !flow.reaches(2.0, 0.0)).count();
+        assert_eq!(tried(&mut flow), 4, "2.5 s");
+        for pause in [60, 120, 240] {
+            let kept = (0..10_000).take_while(|_| flow.reaches(2.0, 0.0)).count();
+            assert_eq!(kept + 1, pause, "half seconds");
+            assert_eq!(tried(&mut flow), 4, "2.5 s");
+        }
+    }
+
+    #[test]
+    fn a_path_that_is_full_at_once_was_tried_in_vain() {
+        let mut flow = Flow::default();
+        flow.seconds(1, 5.0, 0.0);
+        assert!(!flow.reaches(4.0, 200_000.0) && !flow.reaches(4.0, 200_000.0));
+        assert!(flow.reaches(4.0, 200_000.0), "after 1 s");
+    }
+
+    #[test]
+    fn both_are_tried_again_after_a_while() {
+        let mut flow = Flow::default();
+        flow.seconds(1, 2.0, 0.0);
+        let alone = (0..1_000).take_while(|_| !flow.reaches(9.5, 100_000.0)).count();
+        assert_eq!(alone, 60, "half seconds");
+    }
+
+    #[test]
+    fn the_next_flow_begins_with_both() {
+        let mut flow = Flow::default();
+        flow.seconds(1, 2.0, 0.0);
+        assert!(!flow.reach.takes(1));
+        assert!(flow.reaches(0.001, 0.0));
+    }
+
+    #[test]
+    fn small_packets_are_no_bulk() {
+        let mut reach = Reach::default();
+        assert_eq!(reach.measure(0, 0.0, 0), None);
+        (0..1_000).for_each(|_| reach.note(60));
+        (0..1_000).for_each(|_| reach.note(1_400));
+        let reached = reach.measure(LEAST_PERIOD, 0.0, 0);
+        assert_eq!(reached, Some(Reached { rate: 2.8, waited: 0.0, full: false }));
+    }
+}
