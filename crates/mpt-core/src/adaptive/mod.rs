@@ -185,14 +185,8 @@ impl Adaptive {
             self.paths.resize(slot + 1, None);
         }
         match (&mut self.paths[slot], member) {
-            (Some(path), Some(member)) => {
-                if (path.member.up, path.member.tier) != (member.up, member.tier) {
-                    self.reach = Reach::default();
-                }
-                (path.member, path.overhead) = (member, overhead);
-            }
+            (Some(path), Some(member)) => (path.member, path.overhead) = (member, overhead),
             (path, member) => {
-                self.reach = Reach::default();
                 *path = member.map(|member| Sender::new(member, overhead));
                 // Nothing that left over the path before, or came on it, concerns the next one.
                 self.log.forget_path(slot as u16);

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::path::Sender;
+use super::path::Kind;
 use super::{Adaptive, is_bulk};
 
 /// The shortest period over which rates are measured, in microseconds.
@@ -92,6 +92,10 @@ pub(super) struct Reach {
     period: Option<Period>,
     /// The rate of the period before, if the same paths carried bulk in it.
     before: Option<f64>,
+    /// What was reached in the period before by a flow that is not in slow start.
+    steady: Option<Reached>,
+    /// The paths that might carry bulk at the last report.
+    offered: Slots,
     /// The time before which no path is left out.
     not_before: i64,
     pause: i64,
@@ -106,6 +110,8 @@ impl Default for Reach {
             stage: Stage::All,
             period: None,
             before: None,
+            steady: None,
+            offered: Slots::new(),
             not_before: 0,
             pause: PAUSE,
             known: None,
@@ -168,6 +174,7 @@ impl Reach {
             return;
         }
         let grows = self.before.is_none_or(|before| reached.rate > GROWS * before);
+        self.steady = (!grows).then_some(reached);
         self.before = Some(reached.rate);
         let window = reached.rate * present.rtt + reached.waited;
         if let Stage::Fewer { slots, since, reached: before } = &self.stage {
@@ -212,14 +219,11 @@ impl Reach {
 impl Adaptive {
     /// Notes a report. `slots` are the paths that would carry bulk, the shortest first.
     pub(super) fn update_reach(&mut self, now: i64, slots: &[u16]) {
+        self.admit(now, slots);
         let rtt = self.bulk_rtt() + self.repair_wait();
         let waiting = self.queue.len_bytes();
         let Some(reached) = self.reach.measure(now, rtt, waiting) else { return };
         let present: Slots = slots.iter().copied().filter(|&it| self.reach.takes(it)).collect();
-        if present.is_empty() {
-            self.reach = Reach::default();
-            return;
-        }
         let shortest = (1..slots.len()).map(|count| &slots[..count]);
         let alone = slots.iter().skip(1).map(std::slice::from_ref);
         let fewer: SmallVec<[Set; 8]> = shortest.chain(alone).map(|it| self.set_of(it)).collect();
@@ -227,10 +231,36 @@ impl Adaptive {
         self.reach.decide(now, reached, &present, &all, &fewer);
     }
 
+    /// Lets further paths carry bulk, unless they cost a flow more than they bring: its window is as
+    /// large as the round-trip time over the paths before asked for.
+    fn admit(&mut self, now: i64, slots: &[u16]) {
+        let offered = std::mem::replace(&mut self.reach.offered, slots.into());
+        let is_new = |slot: &u16| !offered.contains(slot);
+        if let Stage::Fewer { slots: fewer, .. } = &self.reach.stage
+            && !fewer.iter().all(|slot| slots.contains(slot))
+        {
+            // One of the paths that carry bulk is down, or loses too much.
+            (self.reach.stage, self.reach.before) = (Stage::All, None);
+            return;
+        }
+        if self.reach.stage != Stage::All || !slots.iter().any(is_new) {
+            return;
+        }
+        let former: Slots = slots.iter().copied().filter(|slot| !is_new(slot)).collect();
+        let Some(reached) = self.reach.steady.filter(|_| !former.is_empty()) else { return };
+        let (former, all) = (self.set_of(&former), self.set_of(slots));
+        let window = reached.rate * former.rtt + reached.waited;
+        if window / all.rtt < RETURNS * reached.rate {
+            let slots = former.slots;
+            self.reach.stage = Stage::Fewer { slots, since: now, reached: 0.0 };
+            self.reach.before = None;
+        }
+    }
+
     /// Returns what is known of these paths.
     fn set_of(&self, slots: &[u16]) -> Set {
         let paths = || slots.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
-        let repairs = paths().any(Sender::may_lose);
+        let repairs = paths().any(|path| path.kind == Kind::Lossy);
         let wait = if repairs { self.repair_wait() } else { 0.0 };
         let rate = paths().map(|path| path.model.expected_rate()).sum();
         let rtt = (self.bulk_rtt_over(paths) + wait).max(1.0);

@@ -28,3 +28,10 @@ fn where_its_window_does_not_fill_the_long_ones() {
 fn where_repairs_come_between_two_reports() {
     check("three-paths", 68);
 }
+
+/// 123 Mbit/s and 9 ms beside 4 Mbit/s and 113 ms, whose short queue drops so many probes that the path goes down and comes back: each time it made
+/// the round-trip time of the flow several times as long.
+#[test]
+fn where_a_long_path_comes_back_in_the_middle_of_a_flow() {
+    check("three-paths", 21);
+}
