@@ -10,6 +10,7 @@
 //!
 //! `docs/adaptive.md` has the rules, and the reasons for them.
 
+mod bulk;
 mod choice;
 mod log;
 mod pacer;
@@ -294,7 +295,9 @@ impl Adaptive {
         let (before, size) = path.give(now, slot, (number, bytes), waited);
         self.log.note(number, size, waited, before);
         self.next_number = number.wrapping_add(1);
-        self.reach.note(bytes);
+        if is_bulk(bytes) {
+            self.reach.note(bytes);
+        }
         self.sent = self.sent.saturating_add(1);
         self.unreported.get_or_insert(now);
     }

@@ -6,9 +6,6 @@
 
 use smallvec::SmallVec;
 
-use super::path::Kind;
-use super::{Adaptive, is_bulk};
-
 /// The shortest period over which rates are measured, in microseconds.
 const LEAST_PERIOD: i64 = 500_000;
 /// The length of a period in round-trip times.
@@ -64,7 +61,7 @@ pub(super) struct Reached {
 }
 
 /// The slots of paths that carry bulk together, the shortest first.
-type Slots = SmallVec<[u16; 4]>;
+pub(super) type Slots = SmallVec<[u16; 4]>;
 
 /// Some of the paths of a connection: the round-trip time of bulk over them in microseconds, and
 /// what they may carry in bytes per microsecond.
@@ -128,17 +125,41 @@ impl Reach {
         }
     }
 
-    /// Notes that a packet of `bytes` bytes is sent.
+    /// Notes that a packet of a bulk flow, of `bytes` bytes, is sent.
     #[inline]
     pub(super) fn note(&mut self, bytes: u32) {
-        if is_bulk(bytes) {
-            self.sent += u64::from(bytes);
+        self.sent += u64::from(bytes);
+    }
+
+    /// Notes the paths that may carry bulk. Where some of them could not before, and a flow that is
+    /// not in slow start has all of the others, returns these and what the flow reached.
+    pub(super) fn offer(&mut self, slots: &[u16]) -> Option<(Slots, Reached)> {
+        let offered = std::mem::replace(&mut self.offered, slots.into());
+        if let Stage::Fewer { slots: fewer, .. } = &self.stage {
+            if !fewer.iter().all(|slot| slots.contains(slot)) {
+                // One of the paths that carry bulk is down, or loses too much.
+                (self.stage, self.before) = (Stage::All, None);
+            }
+            return None;
+        }
+        let former: Slots = slots.iter().copied().filter(|slot| offered.contains(slot)).collect();
+        let further = !former.is_empty() && former.len() < slots.len();
+        Some((former, self.steady.filter(|_| further)?))
+    }
+
+    /// Lets further paths carry bulk in addition to the `former` ones, unless they cost a flow more
+    /// than they bring: its window is as large as the round-trip time over the former ones asked for.
+    pub(super) fn admit(&mut self, now: i64, reached: Reached, former: Set, all: &Set) {
+        let window = reached.rate * former.rtt + reached.waited;
+        if window / all.rtt < RETURNS * reached.rate {
+            self.stage = Stage::Fewer { slots: former.slots, since: now, reached: 0.0 };
+            self.before = None;
         }
     }
 
     /// Notes a report, while `waiting` bytes wait. `rtt` is the round-trip time of bulk in
     /// microseconds. Returns what was reached where a period ends.
-    fn measure(&mut self, now: i64, rtt: f64, waiting: usize) -> Option<Reached> {
+    pub(super) fn measure(&mut self, now: i64, rtt: f64, waiting: usize) -> Option<Reached> {
         let bytes = self.sent;
         let begin = |bytes| Period {
             began: now,
@@ -168,7 +189,14 @@ impl Reach {
 
     /// Decides by what was reached in a period. `present` are the paths that carry bulk, `all` those
     /// that may, and `fewer` are smaller sets of these.
-    fn decide(&mut self, now: i64, reached: Reached, present: &Set, all: &Set, fewer: &[Set]) {
+    pub(super) fn decide(
+        &mut self,
+        now: i64,
+        reached: Reached,
+        present: &Set,
+        all: &Set,
+        fewer: &[Set],
+    ) {
         if reached.rate < NO_BULK {
             *self = Self { sent: self.sent, ..Self::default() };
             return;
@@ -213,58 +241,6 @@ impl Reach {
             self.stage = Stage::Fewer { slots, since: now, reached: reached.rate };
             self.before = None;
         }
-    }
-}
-
-impl Adaptive {
-    /// Notes a report. `slots` are the paths that would carry bulk, the shortest first.
-    pub(super) fn update_reach(&mut self, now: i64, slots: &[u16]) {
-        self.admit(now, slots);
-        let rtt = self.bulk_rtt() + self.repair_wait();
-        let waiting = self.queue.len_bytes();
-        let Some(reached) = self.reach.measure(now, rtt, waiting) else { return };
-        let present: Slots = slots.iter().copied().filter(|&it| self.reach.takes(it)).collect();
-        let shortest = (1..slots.len()).map(|count| &slots[..count]);
-        let alone = slots.iter().skip(1).map(std::slice::from_ref);
-        let fewer: SmallVec<[Set; 8]> = shortest.chain(alone).map(|it| self.set_of(it)).collect();
-        let (present, all) = (self.set_of(&present), self.set_of(slots));
-        self.reach.decide(now, reached, &present, &all, &fewer);
-    }
-
-    /// Lets further paths carry bulk, unless they cost a flow more than they bring: its window is as
-    /// large as the round-trip time over the paths before asked for.
-    fn admit(&mut self, now: i64, slots: &[u16]) {
-        let offered = std::mem::replace(&mut self.reach.offered, slots.into());
-        let is_new = |slot: &u16| !offered.contains(slot);
-        if let Stage::Fewer { slots: fewer, .. } = &self.reach.stage
-            && !fewer.iter().all(|slot| slots.contains(slot))
-        {
-            // One of the paths that carry bulk is down, or loses too much.
-            (self.reach.stage, self.reach.before) = (Stage::All, None);
-            return;
-        }
-        if self.reach.stage != Stage::All || !slots.iter().any(is_new) {
-            return;
-        }
-        let former: Slots = slots.iter().copied().filter(|slot| !is_new(slot)).collect();
-        let Some(reached) = self.reach.steady.filter(|_| !former.is_empty()) else { return };
-        let (former, all) = (self.set_of(&former), self.set_of(slots));
-        let window = reached.rate * former.rtt + reached.waited;
-        if window / all.rtt < RETURNS * reached.rate {
-            let slots = former.slots;
-            self.reach.stage = Stage::Fewer { slots, since: now, reached: 0.0 };
-            self.reach.before = None;
-        }
-    }
-
-    /// Returns what is known of these paths.
-    fn set_of(&self, slots: &[u16]) -> Set {
-        let paths = || slots.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
-        let repairs = paths().any(|path| path.kind == Kind::Lossy);
-        let wait = if repairs { self.repair_wait() } else { 0.0 };
-        let rate = paths().map(|path| path.model.expected_rate()).sum();
-        let rtt = (self.bulk_rtt_over(paths) + wait).max(1.0);
-        Set { slots: slots.into(), rtt, rate }
     }
 }
 
@@ -382,10 +358,40 @@ mod tests {
     }
 
     #[test]
-    fn small_packets_are_no_bulk() {
+    fn a_path_that_is_added_is_used_only_if_the_window_allows() {
+        let [short, all] = sets();
+        for (waited, both) in [(0.0, false), (900_000.0, true)] {
+            let mut flow = Flow::default();
+            assert_eq!(flow.reach.offer(&[0]), None);
+            // Nobody knows that in slow start.
+            let grows = Reached { rate: 5.0, waited, full: true };
+            flow.reach.decide(0, grows, &short, &short, &[]);
+            assert_eq!(flow.reach.offer(&[0, 1]), None);
+            assert_eq!(flow.reach.offer(&[0]), None);
+            let steady = Reached { rate: 6.0, ..grows };
+            flow.reach.decide(LEAST_PERIOD, steady, &short, &short, &[]);
+            let (former, reached) = flow.reach.offer(&[0, 1]).unwrap();
+            assert_eq!((&former[..], reached), (&[0][..], steady));
+            flow.reach.admit(LEAST_PERIOD, reached, short.clone(), &all);
+            assert_eq!(flow.reach.takes(1), both, "{waited} bytes wait");
+        }
+    }
+
+    #[test]
+    fn all_paths_are_there_for_one_that_is_not() {
+        let mut flow = Flow::default();
+        assert_eq!(flow.reach.offer(&[0, 1]), None);
+        flow.seconds(1, 2.0, 0.0);
+        assert!(!flow.reach.takes(1));
+        assert_eq!(flow.reach.offer(&[1]), None);
+        assert!(flow.reach.takes(1));
+    }
+
+    #[test]
+    fn a_period_tells_of_its_own_packets() {
         let mut reach = Reach::default();
+        reach.note(1_400);
         assert_eq!(reach.measure(0, 0.0, 0), None);
-        (0..1_000).for_each(|_| reach.note(60));
         (0..1_000).for_each(|_| reach.note(1_400));
         let reached = reach.measure(LEAST_PERIOD, 0.0, 0);
         assert_eq!(reached, Some(Reached { rate: 2.8, waited: 0.0, full: false }));
