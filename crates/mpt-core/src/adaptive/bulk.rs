@@ -1,4 +1,4 @@
-//! The measurements of [`Reach`] with every report: which of the paths that may carry bulk do.
+//! The paths over which bulk is sent, chosen with every report by [`Reach`](super::reach::Reach).
 
 use smallvec::SmallVec;
 
@@ -24,7 +24,7 @@ impl Adaptive {
         self.reach.decide(now, reached, &present, &all, &fewer);
     }
 
-    /// Returns what is known of these paths.
+    /// Returns these paths with the round-trip time of bulk over them and the rate that they may carry.
     fn set_of(&self, slots: &[u16]) -> Set {
         let paths = || slots.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
         let repairs = paths().any(|path| path.kind == Kind::Lossy);

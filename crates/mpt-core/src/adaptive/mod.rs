@@ -130,6 +130,7 @@ pub(crate) struct Adaptive {
     bulk: usize,
     /// True while some path is on trial.
     trying: bool,
+    /// The choice of the paths whose round-trip time the flows can afford.
     reach: Reach,
     peer: Peer,
     /// The time at which the oldest packet left that no report has followed.

@@ -1,4 +1,4 @@
-//! What flows reach over all paths, and whether they would reach more over the shorter ones alone.
+//! The choice between all paths and fewer of them by what a flow reaches.
 //!
 //! Bulk has the round-trip time of the longest path that carries it. A flow sends one window in each
 //! round-trip time, so a flow whose window does not fill the paths is slower for each path that
@@ -25,17 +25,19 @@ const SETTLES: i64 = 2_500_000;
 /// The time after which packets that wait show that the shorter paths are full, in microseconds.
 const FILLED: i64 = 1_000_000;
 /// The time that a flow has to fill the paths after the longer ones carry bulk again, in
-/// microseconds, and in round-trip times.
+/// microseconds; [`FILLS_RTTS`] where that is more.
 const FILLS: i64 = 3_000_000;
+/// The round-trip times that a flow has to fill the paths after the longer ones carry bulk again.
 const FILLS_RTTS: f64 = 10.0;
-/// The time after which full shorter paths, or another try that may be in vain, make all paths carry
-/// bulk again, in microseconds. It doubles each time, up to the longest one.
+/// The time for which shorter paths that are full carry bulk alone, and the time between a try that
+/// was in vain and the next one, in microseconds. It doubles each time, up to [`LONGEST_PAUSE`].
 const PAUSE: i64 = 30_000_000;
+/// The longest time that [`PAUSE`] grows to, in microseconds.
 const LONGEST_PAUSE: i64 = 480_000_000;
 /// The rate below which nothing is sent in bulk, in bytes per microsecond.
 const NO_BULK: f64 = 0.02;
 
-/// What was sent in the present period.
+/// The packets of the present period.
 #[derive(Clone, Copy, Debug)]
 struct Period {
     began: i64,
@@ -50,7 +52,7 @@ struct Period {
     waited: f64,
 }
 
-/// What was sent in a whole period: in bytes per microsecond, and bytes.
+/// The result of a whole period: in bytes per microsecond, and bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reached {
     rate: f64,
@@ -58,6 +60,14 @@ pub(super) struct Reached {
     waited: f64,
     /// True if packets waited most of the time.
     full: bool,
+}
+
+impl Reached {
+    /// Returns the bytes that the flows have sent and not seen acknowledged, where `rtt` is the
+    /// round-trip time of bulk.
+    fn window(&self, rtt: f64) -> f64 {
+        self.rate * rtt + self.waited
+    }
 }
 
 /// The slots of paths that carry bulk together, the shortest first.
@@ -72,12 +82,13 @@ pub(super) struct Set {
     pub(super) rate: f64,
 }
 
+/// The paths that carry bulk.
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
     /// All paths carry bulk.
     All,
-    /// Only these carry bulk, since `since`. More of them reached `reached`.
-    Fewer { slots: Slots, since: i64, reached: f64 },
+    /// Only these carry bulk, since `since`. More of them reached `reached`, if that was tried.
+    Fewer { slots: Slots, since: i64, reached: Option<f64> },
 }
 
 /// The decision about one connection.
@@ -89,7 +100,7 @@ pub(super) struct Reach {
     period: Option<Period>,
     /// The rate of the period before, if the same paths carried bulk in it.
     before: Option<f64>,
-    /// What was reached in the period before by a flow that is not in slow start.
+    /// The result of the period before, if the flow was not in slow start.
     steady: Option<Reached>,
     /// The paths that might carry bulk at the last report.
     offered: Slots,
@@ -138,38 +149,41 @@ impl Reach {
         if let Stage::Fewer { slots: fewer, .. } = &self.stage {
             if !fewer.iter().all(|slot| slots.contains(slot)) {
                 // One of the paths that carry bulk is down, or loses too much.
-                (self.stage, self.before) = (Stage::All, None);
+                self.enter(Stage::All);
             }
             return None;
         }
-        let former: Slots = slots.iter().copied().filter(|slot| offered.contains(slot)).collect();
-        let further = !former.is_empty() && former.len() < slots.len();
-        Some((former, self.steady.filter(|_| further)?))
+        let is_new = |slot: &u16| !offered.contains(slot);
+        let reached = self.steady.filter(|_| slots.iter().any(is_new))?;
+        let former: Slots = slots.iter().copied().filter(|slot| !is_new(slot)).collect();
+        (!former.is_empty()).then_some((former, reached))
     }
 
     /// Lets further paths carry bulk in addition to the `former` ones, unless they cost a flow more
     /// than they bring: its window is as large as the round-trip time over the former ones asked for.
     pub(super) fn admit(&mut self, now: i64, reached: Reached, former: Set, all: &Set) {
-        let window = reached.rate * former.rtt + reached.waited;
-        if window / all.rtt < RETURNS * reached.rate {
-            self.stage = Stage::Fewer { slots: former.slots, since: now, reached: 0.0 };
-            self.before = None;
+        if reached.window(former.rtt) / all.rtt < RETURNS * reached.rate {
+            self.enter(Stage::Fewer { slots: former.slots, since: now, reached: None });
         }
+    }
+
+    /// Lets other paths carry bulk. Rates of the ones before do not compare with theirs.
+    fn enter(&mut self, stage: Stage) {
+        (self.stage, self.before) = (stage, None);
     }
 
     /// Notes a report, while `waiting` bytes wait. `rtt` is the round-trip time of bulk in
     /// microseconds. Returns what was reached where a period ends.
     pub(super) fn measure(&mut self, now: i64, rtt: f64, waiting: usize) -> Option<Reached> {
-        let bytes = self.sent;
-        let begin = |bytes| Period {
+        let next = Period {
             began: now,
             length: LEAST_PERIOD.max((PERIOD_RTTS * rtt) as i64),
-            bytes,
+            bytes: self.sent,
             reports: 0,
             full: 0,
             waited: 0.0,
         };
-        let period = self.period.get_or_insert_with(|| begin(bytes));
+        let period = self.period.get_or_insert(next);
         period.reports += 1;
         period.full += u32::from(waiting > 0);
         period.waited += waiting as f64;
@@ -177,11 +191,10 @@ impl Reach {
         if passed < period.length {
             return None;
         }
-        let Period { bytes: before, reports, full, waited, .. } = *period;
-        *period = begin(bytes);
+        let Period { bytes, reports, full, waited, .. } = std::mem::replace(period, next);
         let reports = f64::from(reports);
         Some(Reached {
-            rate: bytes.saturating_sub(before) as f64 / passed as f64,
+            rate: (next.bytes - bytes) as f64 / passed as f64,
             waited: waited / reports,
             full: f64::from(full) >= FULL * reports,
         })
@@ -204,7 +217,7 @@ impl Reach {
         let grows = self.before.is_none_or(|before| reached.rate > GROWS * before);
         self.steady = (!grows).then_some(reached);
         self.before = Some(reached.rate);
-        let window = reached.rate * present.rtt + reached.waited;
+        let window = reached.window(present.rtt);
         if let Stage::Fewer { slots, since, reached: before } = &self.stage {
             let passed = now - since;
             if passed < SETTLES && !(reached.full && passed > FILLED) {
@@ -212,7 +225,7 @@ impl Reach {
             }
             let outgrown = reached.full && window / all.rtt > RETURNS * reached.rate;
             let over = reached.full && passed > self.pause;
-            let in_vain = reached.rate < KEPT * before;
+            let in_vain = before.is_some_and(|before| reached.rate < KEPT * before);
             if reached.full {
                 self.known = Some((slots.clone(), reached.rate));
             }
@@ -223,7 +236,7 @@ impl Reach {
             if over || in_vain || outgrown {
                 let fills = FILLS.max((FILLS_RTTS * all.rtt) as i64);
                 self.not_before = self.not_before.max(now + fills);
-                (self.stage, self.before) = (Stage::All, None);
+                self.enter(Stage::All);
                 return;
             }
         }
@@ -238,8 +251,7 @@ impl Reach {
         let best = fewer.iter().max_by(|a, b| promise(a).total_cmp(&promise(b)));
         if let Some(best) = best.filter(|best| promise(best) > PROMISED * reached.rate) {
             let slots = best.slots.clone();
-            self.stage = Stage::Fewer { slots, since: now, reached: reached.rate };
-            self.before = None;
+            self.enter(Stage::Fewer { slots, since: now, reached: Some(reached.rate) });
         }
     }
 }
@@ -248,7 +260,7 @@ impl Reach {
 mod tests {
     use super::*;
 
-    /// Bytes per microsecond of 8 Mbit/s.
+    /// 8 Mbit/s, in bytes per microsecond.
     const UNIT: f64 = 1.0;
 
     /// Two paths that carry 10 units each: 20 and 100 ms.

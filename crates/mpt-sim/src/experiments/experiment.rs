@@ -35,6 +35,21 @@ pub struct Setting<'a> {
     pub progress: &'a (dyn Fn() + Sync),
 }
 
+impl Default for Setting<'_> {
+    /// The whole experiment with its own seeds, from 0 on, without traces and without a word of its progress.
+    fn default() -> Self {
+        Self {
+            seeds: None,
+            first_seed: 0,
+            only: &[],
+            methods: &[],
+            trace: false,
+            expect: &|_| {},
+            progress: &|| {},
+        }
+    }
+}
+
 impl Experiment {
     /// Runs it.
     pub fn run(&self, setting: &Setting<'_>) -> Report {

@@ -6,12 +6,8 @@ use mpt_sim::report::Report;
 fn run(network: &str) -> Report {
     Experiment::find("realtime").unwrap().run(&Setting {
         seeds: Some(1),
-        first_seed: 0,
         only: &[network.to_owned()],
-        methods: &[],
-        trace: false,
-        expect: &|_| {},
-        progress: &|| {},
+        ..Setting::default()
     })
 }
 

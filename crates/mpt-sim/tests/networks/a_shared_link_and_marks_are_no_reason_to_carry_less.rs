@@ -12,9 +12,7 @@ fn run(name: &str, part: &str) -> Report {
         first_seed: 1,
         only: &[part.to_owned()],
         methods: &["adaptive".to_owned()],
-        trace: false,
-        expect: &|_| {},
-        progress: &|| {},
+        ..Setting::default()
     })
 }
 

@@ -8,10 +8,7 @@ fn check(paths: &str, seed: u64) {
         seeds: Some(1),
         first_seed: seed,
         only: &[paths.to_owned()],
-        methods: &[],
-        trace: false,
-        expect: &|_| {},
-        progress: &|| {},
+        ..Setting::default()
     });
     assert_eq!(report.misses, [""; 0], "seed {seed}: {report}");
 }

@@ -8,12 +8,9 @@ fn one_path_alone_is_nearly_full() {
     let only = ["wander_5", "queue_10", "queue_20", "jumps", "slots"].map(str::to_owned);
     let report = Experiment::find("hard-links").unwrap().run(&Setting {
         seeds: Some(1),
-        first_seed: 0,
         only: &only,
         methods: &["a-alone".to_owned()],
-        trace: false,
-        expect: &|_| {},
-        progress: &|| {},
+        ..Setting::default()
     });
     assert_eq!(report.tables[0].rows.len(), only.len());
     for row in &report.tables[0].rows {

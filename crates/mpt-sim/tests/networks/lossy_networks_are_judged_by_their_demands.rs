@@ -6,12 +6,10 @@ use mpt_sim::report::Report;
 fn run(network: &str, method: &str) -> Report {
     Experiment::find("lossy-networks").unwrap().run(&Setting {
         seeds: Some(1),
-        first_seed: 0,
         only: &[network.to_owned()],
         methods: &[method.to_owned()],
         trace: true,
-        expect: &|_| {},
-        progress: &|| {},
+        ..Setting::default()
     })
 }
 

@@ -9,12 +9,9 @@ fn a_flow_that_can_be_marked_loses_nothing() {
     let methods = ["a-alone", "equal"].map(str::to_owned);
     let report = Experiment::find("hard-links").unwrap().run(&Setting {
         seeds: Some(1),
-        first_seed: 0,
         only: &only,
         methods: &methods,
-        trace: false,
-        expect: &|_| {},
-        progress: &|| {},
+        ..Setting::default()
     });
     let number = |cell: &String| cell.split(' ').next().unwrap().parse::<f64>().unwrap();
     let (rates, again) = (&report.tables[0].rows, &report.tables[2].rows);

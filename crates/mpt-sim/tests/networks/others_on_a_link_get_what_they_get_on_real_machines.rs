@@ -8,12 +8,9 @@ fn run(name: &str, only: &[&str]) -> Report {
     let only: Vec<String> = only.iter().map(|&name| name.to_owned()).collect();
     Experiment::find(name).unwrap().run(&Setting {
         seeds: Some(1),
-        first_seed: 0,
         only: &only,
         methods: &["equal".to_owned()],
-        trace: false,
-        expect: &|_| {},
-        progress: &|| {},
+        ..Setting::default()
     })
 }
 

@@ -7,12 +7,10 @@ fn run(only: &[&str], methods: &[&str], seeds: u64) -> Report {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     Experiment::find("real-networks").unwrap().run(&Setting {
         seeds: Some(seeds),
-        first_seed: 0,
         only: &owned(only),
         methods: &owned(methods),
         trace: true,
-        expect: &|_| {},
-        progress: &|| {},
+        ..Setting::default()
     })
 }
 

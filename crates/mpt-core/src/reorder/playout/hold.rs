@@ -25,11 +25,13 @@ const ENOUGH: u32 = 64;
 const GROWTH: f64 = 0.01;
 /// The shrinkage of the hold per time that passes.
 const SHRINKAGE: f64 = 0.03;
-/// The shrinkage per time that passes from [`GONE`] to [`SHRUNK`] after the peer has stopped to use a
-/// path, in microseconds. No flow will see the longer time again soon. A path that loses packets may
-/// be back earlier.
+/// The shrinkage of the hold per time that passes after the peer has stopped to use a path, from
+/// [`GONE`] to [`SHRUNK`]. No flow will see the longer time again soon.
 const SHRINKAGE_WITHOUT: f64 = 0.2;
+/// The time after which a path counts as left, in microseconds. A path that loses packets may be back
+/// earlier.
 const GONE: i64 = 550_000;
+/// The time after which the hold has shrunk to that of the other paths, in microseconds.
 const SHRUNK: i64 = 4_000_000;
 /// Time after the beginning of a flow for which the hold does not shrink, in microseconds. A round-trip time that falls
 /// in slow start makes the one before look like a queue when it occurs again.
@@ -119,6 +121,7 @@ pub(super) struct Hold {
     losses: Losses,
     /// True if the hold contains the time for repairs.
     for_repairs: bool,
+    /// The last change of the paths that count.
     switched: Switched,
 }
 

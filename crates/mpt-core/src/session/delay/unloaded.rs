@@ -1,20 +1,20 @@
-//! How the delay of a path varies while the path carries no data.
+//! The variation of a path's delay while the path carries no data.
 //!
 //! A flow fills the queue of a path within a tenth of a second, and the probes behind its packets then differ as much as on a path that jitters.
-//! Whoever takes the one for the other holds packets that could be delivered at once, and the round-trip time of the flow is suddenly a hundred times
-//! what it was.
+//! A receiver that takes the one for the other holds packets that could be delivered at once, and the round-trip time of the flow is suddenly a
+//! hundred times what it was.
 
 use std::time::{Duration, Instant};
 
 use super::OneWay;
 
-/// Up to so many data packets between two frames make no queue that is worth mentioning.
+/// The number of data packets between two frames up to which the path counts as empty.
 const FEW: u64 = 4;
 /// The time that the queue of a path has to drain after it carried data.
 const DRAINED: Duration = Duration::from_secs(1);
 
 /// The one-way delays of the frames that no data has preceded.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Unloaded {
     delays: OneWay,
     /// The data packets that had come on the path before the latest frame.
