@@ -20,6 +20,7 @@ mod reach;
 mod repair;
 mod report;
 mod role;
+mod surveyed;
 mod symbols;
 mod tag;
 
@@ -39,6 +40,7 @@ use self::repair::state::Repairs;
 pub(crate) use self::repair::{Lack, Resend};
 pub(crate) use self::repair::{QUICK, held};
 pub(crate) use self::report::{Arrived, PeerReport, Received};
+pub(crate) use self::surveyed::Surveyed;
 pub(crate) use self::tag::{Queued, Tag};
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;

@@ -270,6 +270,7 @@ fn frame(draw: &mut Draw, peer: &mut Raw, tokens: &mut Vec<u64>) -> Vec<u8> {
                 let (first, offsets) = Offsets::of(numbers.take(4)).expect("they are close");
                 writer.push(&Message::Symbol(Symbol::new(first, &offsets, (2, 2), b"parity")))
             }
+            18 => writer.push(&Message::Came { token: draw.next(3), time: draw.next(300) as u32 }),
             _ if draw.next(40) == 0 => writer.push(&Message::Goodbye { reason: Reason(3) }),
             _ => writer.pad_to(draw.next(1000) as usize),
         };

@@ -52,5 +52,6 @@ mod sessions_are_opened_by_those_who_may;
 mod shorter_paths_are_known_by_their_lead;
 mod strangers_change_nothing;
 mod used_up_keys_stop_data;
+mod what_a_path_carries_is_known_before_there_is_data;
 mod what_an_end_announces_is_in_the_registry;
 mod whatever_happens_it_converges;

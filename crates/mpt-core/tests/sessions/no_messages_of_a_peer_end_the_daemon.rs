@@ -124,7 +124,11 @@ fn push(draw: &mut Draw, near: u32, writer: &mut Writer<'_>) -> Result<(), Full>
             let entries = ranges(draw, near);
             writer.push_refused(entries.into_iter())
         }
-        15 => writer.push(&Message::Survey { probes: draw.wild_16() }),
+        15 if draw.next(2) == 0 => writer.push(&Message::Survey { probes: draw.wild_16() }),
+        15 => {
+            let token = draw.next(u64::MAX);
+            writer.push(&Message::Came { token, time: draw.wild(near) })
+        }
         16 => {
             let count = 1 + draw.next(2 * MAX_GROUP as u64 - 1) as u8;
             let earlier = draw.next(count.min(MAX_GROUP as u8).into()) as u8;

@@ -32,3 +32,15 @@ fn where_repairs_come_between_two_reports() {
 fn where_a_long_path_comes_back_in_the_middle_of_a_flow() {
     check("three-paths", 21);
 }
+
+/// 173 Mbit/s and 51 ms beside 15 and 4 Mbit/s with short queues, which slow start flooded: it ended at 37 Mbit/s.
+#[test]
+fn where_slow_start_floods_the_small_ones() {
+    check("three-paths", 112);
+}
+
+/// 10 Mbit/s and 3 ms beside 4 Mbit/s and 52 ms that jitter: 600 packets overflowed on the second one in 1.5 s.
+#[test]
+fn where_the_slower_one_jitters() {
+    check("two-paths", 150);
+}

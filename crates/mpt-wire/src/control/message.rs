@@ -28,6 +28,7 @@
 //! 16 Survey     probes u16
 //! 17 Refused    n x { first u32, count u16 }
 //! 18 Symbol     first u32, counts u8, n x { offset u16 }, parity
+//! 19 Came       token u64, time u32
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -88,6 +89,7 @@ pub(super) mod kind {
     pub(in super::super) const SURVEY: u8 = 16;
     pub(in super::super) const REFUSED: u8 = 17;
     pub(in super::super) const SYMBOL: u8 = 18;
+    pub(in super::super) const CAME: u8 = 19;
 }
 
 /// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
@@ -217,6 +219,14 @@ pub enum Message<'a> {
     Survey {
         /// The number of them.
         probes: u16,
+    },
+    /// Behind an [`Echo`](Message::Echo): the time at which a long probe arrived. By the times of
+    /// several that left back to back the peer sees what the path carries.
+    Came {
+        /// The token of the probe.
+        token: u64,
+        /// Microseconds of the clock of [`Clock`](Message::Clock); begins again at 0 behind 2^32 - 1.
+        time: u32,
     },
 }
 
@@ -512,6 +522,10 @@ impl<'a> Message<'a> {
                 symbol::Malformed::Counts => Error::Value,
             })?),
             kind::SURVEY => Message::Survey { probes: u16::from_be_bytes(exactly(body)?) },
+            kind::CAME => {
+                let body: [u8; 12] = exactly(body)?;
+                Message::Came { token: u64_at(&body, 0), time: u32_at(&body, 8) }
+            }
             _ => return Ok(None),
         }))
     }

@@ -112,6 +112,9 @@ impl<'a> Writer<'a> {
                 self.append(kind::KEPT, &from.to_be_bytes(), &loss.to_be_bytes())
             }
             Message::Survey { probes } => self.append(kind::SURVEY, &probes.to_be_bytes(), &[]),
+            Message::Came { token, time } => {
+                self.append(kind::CAME, &token.to_be_bytes(), &time.to_be_bytes())
+            }
         }
     }
 

@@ -53,6 +53,7 @@ fn message() -> impl Strategy<Value = Owned> {
         any::<u32>().prop_map(|generation| Message::PathsAck { generation }),
         any::<u8>().prop_map(|reason| Message::Goodbye { reason: Reason(reason) }),
         (any::<u32>(), any::<u32>()).prop_map(|(id, time)| Message::Clock { id, time }),
+        (any::<u64>(), any::<u32>()).prop_map(|(token, time)| Message::Came { token, time }),
     ];
     prop_oneof![
         plain.prop_map(Owned::Plain),

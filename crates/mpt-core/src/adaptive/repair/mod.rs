@@ -18,7 +18,7 @@ pub(crate) use self::judge::Lack;
 use self::keep::{AGE, Kept};
 use self::state::{Repairs, State};
 use super::path::{Kind, Role, path_in};
-use super::{Adaptive, Tag};
+use super::{Adaptive, Surveyed, Tag};
 use crate::path::feedback::Ranges;
 use crate::sequence::Sequence;
 
@@ -130,15 +130,17 @@ impl Adaptive {
         self.repairs.on
     }
 
-    /// Takes the result of a survey: `lost` of `probes` probes on a path, or their echoes, were
-    /// lost. Before there is data nothing else is known of its loss.
-    pub(crate) fn set_surveyed(&mut self, now: Instant, slot: usize, probes: u16, lost: u16) {
+    /// Takes the result of a survey of a path. Before there is data nothing else is known of it.
+    pub(crate) fn set_surveyed(&mut self, now: Instant, slot: usize, surveyed: &Surveyed) {
         let now = self.micros(now);
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
         // Half of the losses are taken to be in each direction.
-        path.surveyed = Some(f64::from(lost) / f64::from(probes) / 2.0);
+        path.surveyed = Some(f64::from(surveyed.lost) / f64::from(surveyed.probes) / 2.0);
+        if let Some(capacity) = surveyed.capacity {
+            path.model.foretell(capacity);
+        }
         if path.kind == Kind::Unknown {
-            path.kind = match lost {
+            path.kind = match surveyed.lost {
                 0 => Kind::Clean,
                 1 => Kind::Unknown,
                 _ => Kind::Lossy,

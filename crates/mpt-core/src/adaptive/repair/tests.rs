@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use self::scene::{BYTES, OVERHEAD, RTT, Scene, member, received};
 use super::*;
-use crate::adaptive::{PeerReport, Received, RepairCounters};
+use crate::adaptive::{PeerReport, Received, RepairCounters, Surveyed};
+
+const NOTHING_LOST: Surveyed = Surveyed { probes: 400, lost: 0, capacity: None };
 
 #[test]
 fn a_gap_on_a_path_that_keeps_order_is_filled_once() {
@@ -32,7 +34,7 @@ fn a_repair_that_is_lost_is_repeated_over_two_paths() {
     assert_eq!(copies, [2, 2, 2], "neither path is known to lose nothing: {copies:?}");
 
     let mut scene = Scene::new(2, 0);
-    (0..2).for_each(|slot| scene.adaptive.set_surveyed(scene.now, slot, 400, 0));
+    (0..2).for_each(|slot| scene.adaptive.set_surveyed(scene.now, slot, &NOTHING_LOST));
     scene.warm_up();
     let copies = scene.miss_again_and_again();
     assert_eq!(copies, [1, 2, 2], "the best path loses nothing: {copies:?}");

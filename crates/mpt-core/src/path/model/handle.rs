@@ -57,10 +57,14 @@ impl Model {
                 return self.share((since, found), lost, (fresh, queue), report, present);
             }
             Phase::Startup => {
-                if over_now {
+                if over_now && (self.foretold.is_none() || self.presses()) {
                     return self.cut(report, present, false);
                 }
-                self.start_up(queue > self.threshold_at(0.5));
+                if over_now {
+                    // It is not the path of which the trains have told: others use it as well.
+                    self.foretold = None;
+                }
+                self.start_up(now, queue > self.threshold_at(0.5));
             }
             Phase::Known(known) => return self.hold(known, (fresh, over_now), report, present),
         }

@@ -11,6 +11,7 @@
 //! microsecond.
 
 mod bounds;
+mod capacity;
 mod estimate;
 mod handle;
 mod limits;
@@ -19,6 +20,7 @@ mod phase;
 mod report;
 mod state;
 
+pub(crate) use capacity::Capacity;
 pub use estimate::Estimate;
 pub(crate) use report::{Pause, Present, Report};
 pub(crate) use state::Model;

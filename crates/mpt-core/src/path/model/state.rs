@@ -1,6 +1,7 @@
 //! The state of a path's model, and the estimates that follow from it alone.
 
 use super::bounds::Bounds;
+use super::capacity::Capacity;
 use super::observed::delay::{Delays, USUAL};
 use super::observed::loss::Losses;
 use super::observed::marks::Marks;
@@ -53,6 +54,8 @@ pub(crate) struct Model {
     pub(super) bounds: Bounds,
     /// The least round-trip time of the probes, or `None` before the first.
     probed: Option<f64>,
+    /// The capacity that trains of probes have shown, as long as nothing contradicts it.
+    pub(super) foretold: Option<Capacity>,
     /// The time since which a queue stands.
     pub(super) over_since: Option<i64>,
     /// The time of the last cut, unless the queue has gone since.
@@ -86,6 +89,7 @@ impl Model {
             rate: FIRST_WINDOW / UNKNOWN_RTT,
             bounds: Bounds::default(),
             probed: None,
+            foretold: None,
             over_since: None,
             cut_at: None,
             cut_until: 0,
@@ -142,6 +146,7 @@ impl Model {
     /// delivered rate, or 100 Mbit/s.
     pub(crate) fn possible_rate(&self) -> f64 {
         self.bounded(match self.phase {
+            Phase::Startup if self.foretold_rate().is_some() => 2.0 * self.rate,
             Phase::Startup => (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate),
             Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
         })
@@ -151,9 +156,9 @@ impl Model {
     /// that of the last cut, the cut has not shown the capacity.
     pub(crate) fn expected_rate(&self) -> f64 {
         match self.phase {
-            Phase::Startup => self.possible_rate(),
+            Phase::Startup if self.foretold_rate().is_none() => self.possible_rate(),
             Phase::Known(known) if self.rate > OUTGROWN * known.found => self.possible_rate(),
-            Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => {
+            Phase::Startup | Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => {
                 self.bounded(EXPECTED * self.rate)
             }
         }
@@ -243,7 +248,12 @@ impl Model {
     /// path is given much less than it is known to carry. Delays may wander further than the few
     /// probes before the data have shown.
     pub(super) fn is_only_wandering(&self) -> bool {
-        self.wanders() && self.rates.given() < FILLS * self.rate
+        self.wanders() && !self.presses()
+    }
+
+    /// Returns true if the path is given enough of its rate to have a queue of ours.
+    pub(super) fn presses(&self) -> bool {
+        self.rates.given() >= FILLS * self.rate
     }
 
     /// Returns the number of packets over which loss was counted, and the share that was lost.

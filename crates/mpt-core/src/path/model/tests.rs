@@ -1,3 +1,4 @@
+use super::capacity::Capacity;
 use super::report::{Pause, Present, Report};
 use super::state::Model;
 use crate::RateBounds;
@@ -351,4 +352,74 @@ fn the_bursts_of_slow_start_wait_no_longer_as_they_double_where_delays_jitter() 
         (took - (packets as u64 * SIZE) as f64 / (0.4 * LINK)) / 1_000.0
     });
     assert!(waits.iter().all(|&wait| wait < 50.0), "{waits:?} ms");
+}
+
+/// Returns a bench whose trains have shown this capacity, in bytes per microsecond, and at most that one.
+fn foretold(usual: f64, most: f64) -> Bench {
+    let mut bench = Bench::new();
+    bench.model.foretell(Capacity { usual, most: Some(most) });
+    bench
+}
+
+#[test]
+fn a_path_begins_with_what_trains_have_shown() {
+    let mut bench = foretold(LINK, 1.05 * LINK);
+    let first = bench.model.rate();
+    assert!((0.9 * LINK..LINK).contains(&first), "{first} bytes per microsecond");
+    let rate = bench.run(1_000_000, LINK, 0.0);
+    assert!(rate > 0.85 * LINK, "{rate} bytes per microsecond");
+    let queue = bench.free - bench.now as f64;
+    assert!(queue < 20_000.0, "{queue} microseconds of queue");
+}
+
+#[test]
+fn trains_that_have_shown_too_little_are_outgrown() {
+    let mut bench = foretold(LINK / 4.0, LINK / 3.8);
+    bench.run(3_000_000, LINK, 0.0);
+    let rate = bench.run(2_000_000, LINK, 0.0);
+    assert!(rate > 0.85 * LINK, "{rate} bytes per microsecond");
+}
+
+#[test]
+fn trains_that_have_shown_too_much_harm_for_a_moment() {
+    let mut bench = foretold(3.0 * LINK, 3.1 * LINK);
+    bench.run(1_000_000, LINK, 0.0);
+    let rate = bench.run(2_000_000, LINK, 0.0);
+    assert!(rate > 0.85 * LINK, "{rate} bytes per microsecond");
+    let queue = bench.free - bench.now as f64;
+    assert!(queue < 20_000.0, "{queue} microseconds of queue");
+}
+
+#[test]
+fn a_capacity_that_is_hardly_known_is_a_bound() {
+    let (mut free, mut bound) = (Bench::new(), foretold(LINK / 50.0, LINK / 25.0));
+    let first = free.model.rate();
+    assert!(first > LINK / 25.0 && bound.model.rate() == LINK / 25.0, "{first}");
+    // Whatever the trains have shown, the path carries more.
+    let rates = [&mut free, &mut bound].map(|bench| {
+        bench.run(3_000_000, LINK, 0.0);
+        bench.run(2_000_000, LINK, 0.0)
+    });
+    assert!(rates.iter().all(|rate| *rate > 0.85 * LINK), "{rates:?} bytes per microsecond");
+}
+
+/// A queue that stands although the path is given little is that of others, of whom the trains did not know.
+#[test]
+fn a_queue_of_others_ends_what_trains_have_shown() {
+    let mut bench = foretold(LINK, 1.05 * LINK);
+    bench.gives = 0.2 * LINK;
+    bench.run(300_000, LINK, 0.0);
+    assert!(bench.model.rate() > 0.9 * LINK);
+    bench.run(500_000, LINK, 30_000.0);
+    let rate = bench.model.rate();
+    assert!(rate < 0.7 * LINK, "{rate} bytes per microsecond");
+}
+
+#[test]
+fn trains_among_data_count_for_nothing() {
+    let mut bench = Bench::new();
+    bench.run(300_000, LINK, 0.0);
+    let rate = bench.model.rate();
+    bench.model.foretell(Capacity { usual: LINK / 4.0, most: Some(LINK / 3.8) });
+    assert_eq!(bench.model.rate(), rate);
 }

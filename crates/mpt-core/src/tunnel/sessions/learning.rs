@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mpt_wire::control::Stamp;
 use smallvec::SmallVec;
 
-use crate::adaptive::{Anchor, Lack, PeerReport};
+use crate::adaptive::{Anchor, Lack, PeerReport, Surveyed};
 use crate::path::feedback::{Observer, Ranges};
 use crate::reorder::Losses;
 use crate::session::RttEstimate;
@@ -239,15 +239,14 @@ impl<P: Copy> Tunnels<P> {
         adaptive.is_some_and(|it| it.is_repairing())
     }
 
-    /// Takes the result of a survey: `lost` of `probes` probes on a path, or their echoes, were
-    /// lost.
-    pub(crate) fn set_path_surveyed(&mut self, now: Instant, id: PathId, probes: u16, lost: u16) {
+    /// Takes what a survey of a path has shown.
+    pub(crate) fn set_path_surveyed(&mut self, now: Instant, id: PathId, surveyed: &Surveyed) {
         let Some(path) = self.paths.get(id) else { return };
         let (connection, slot) = (path.connection, usize::from(path.slot));
         if let Some(adaptive) =
             self.connection_mut(connection).and_then(|it| it.tally.adaptive.as_mut())
         {
-            adaptive.set_surveyed(now, slot, probes, lost);
+            adaptive.set_surveyed(now, slot, surveyed);
         }
     }
 

@@ -43,7 +43,7 @@ fn read(payload: &[u8]) -> Result<Vec<Message<'_>>, Error> {
 
 #[test]
 fn messages_without_entries() {
-    let cases: [(Message<'_>, &[u8]); 10] = [
+    let cases: [(Message<'_>, &[u8]); 11] = [
         (Message::Pad { len: 2 }, &[0, 0, 2, 0, 0]),
         (Message::Probe { token: 0x0102_0304_0506_0708 }, &[1, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]),
         (Message::Echo { token: 9 }, &[2, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9]),
@@ -60,6 +60,10 @@ fn messages_without_entries() {
         (Message::Clock { id: 1, time: 0x0203 }, &[9, 0, 8, 0, 0, 0, 1, 0, 0, 2, 3]),
         (Message::Kept { from: 0x0102_0304, loss: 5 }, &[15, 0, 6, 1, 2, 3, 4, 0, 5]),
         (Message::Survey { probes: 0x0102 }, &[16, 0, 2, 1, 2]),
+        (
+            Message::Came { token: 9, time: 0x0203 },
+            &[19, 0, 12, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 2, 3],
+        ),
     ];
     let mut all = Vec::new();
     for (message, bytes) in &cases {

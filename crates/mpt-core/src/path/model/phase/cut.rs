@@ -9,6 +9,8 @@ use crate::path::model::state::{LEAST_RATE, LEAST_STEP, Model};
 /// Time within which a second cut shows that the first one was in vain, in microseconds, unless the
 /// queue has been empty in between.
 const SOON: i64 = 2_000_000;
+/// The share of its rate below which what a path is given says nothing about the capacity.
+const LITTLE: f64 = 0.25;
 /// The share of its best rate with which a path begins beside other traffic.
 const FAIR: f64 = 0.5;
 
@@ -36,7 +38,9 @@ impl Model {
             _ => self.rates.delivered(),
         };
         // The delivered rate may be low for other reasons, so one cut takes at most 30 %.
-        let least = 0.7 * self.rates.best().min(self.rate);
+        let says_little = self.rates.given() < LITTLE * self.rate;
+        let best = if says_little { self.rate } else { self.rates.best() };
+        let least = 0.7 * best.min(self.rate);
         self.rate = (0.99 * delivered).max(least).max(LEAST_RATE);
         if marked {
             self.marks.set_limit(now, self.rates.best());

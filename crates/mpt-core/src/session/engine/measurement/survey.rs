@@ -1,5 +1,5 @@
 //! A survey of a path: some hundred probes in quick succession, which show before there is any data whether the
-//! path loses packets, and what its delays differ by.
+//! path loses packets, what its delays differ by, and what it carries.
 //!
 //! A flow of TCP is held from its first packet on for as long as repairs take, or it is not; what changes in its
 //! slow start ends that. Without a survey a tunnel that has just begun would have to hold every flow.
@@ -8,10 +8,16 @@
 
 use std::time::{Duration, Instant};
 
+use super::train::{MOST_PROBES, Spacing, TRAINS, Train};
 use crate::session::bucket::Bucket;
 
-/// Probes of a survey: a path that loses half a per cent in each direction answers all of them once in fifty times.
+/// The most probes of a survey, for which the peer is asked.
 pub(crate) const PROBES: u16 = 400;
+/// The single probes of a survey: a path that loses half a per cent in each direction answers all
+/// of them once in thirty times.
+pub(crate) const SINGLE: u16 = PROBES - MOST_PROBES;
+/// The single probes before each train.
+const EACH: usize = SINGLE as usize / (TRAINS + 1);
 /// Time after which a path that was out of use is surveyed again.
 const OLD: Duration = Duration::from_secs(60);
 /// All sessions together ask for or permit one survey in this time.
@@ -20,6 +26,10 @@ const EVERY: Duration = Duration::from_millis(100);
 const BURST: u32 = 10;
 /// The place in a token that tells which probe it is.
 pub(crate) const INDEX: u64 = 0xffff;
+/// Of these, the bit of a probe in a train, the place in it, and the bits before the train.
+const IN_TRAIN: u64 = 0x8000;
+const PLACE: u64 = 0xff;
+const TURN: u32 = 8;
 
 /// Bounds the surveys of all sessions.
 #[derive(Debug, Default)]
@@ -54,10 +64,59 @@ pub(crate) enum Survey {
 #[derive(Debug)]
 pub(crate) struct Running {
     /// The token that all probes share, without the bits of [`INDEX`].
-    pub(crate) token: u64,
-    /// For each probe, the time at which it left, and the time until its echo came.
-    pub(crate) sent: Vec<(Instant, Option<Duration>)>,
+    token: u64,
+    /// For each single probe, the time at which it left, and the time until its echo came.
+    single: Vec<(Instant, Option<Duration>)>,
+    trains: Vec<Train>,
     pub(crate) next: Instant,
+}
+
+/// What a survey sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Single,
+    Train,
+    Nothing,
+}
+
+impl Running {
+    /// Returns what is sent next.
+    pub(crate) fn due(&self) -> Due {
+        let (single, trains) = (self.single.len(), self.trains.len());
+        if trains < TRAINS && single >= (trains + 1) * EACH {
+            Due::Train
+        } else if single < usize::from(SINGLE) {
+            Due::Single
+        } else {
+            Due::Nothing
+        }
+    }
+
+    /// Notes a single probe that leaves, and returns its token.
+    pub(crate) fn begin_single(&mut self, now: Instant) -> u64 {
+        let token = self.token | self.single.len() as u64;
+        self.single.push((now, None));
+        token
+    }
+
+    /// Notes a train that leaves, and returns the tokens of its probes.
+    pub(crate) fn begin_train(&mut self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.token | IN_TRAIN | (self.trains.len() as u64) << TURN;
+        let train = Train::after(self.trains.last());
+        let tokens = (0..train.len() as u64).map(move |place| first | place);
+        self.trains.push(train);
+        tokens
+    }
+
+    /// Returns the times that the echoes of the single probes took.
+    pub(crate) fn rtts(&self) -> Vec<Duration> {
+        self.single.iter().filter_map(|&(_, rtt)| rtt).collect()
+    }
+
+    /// Returns the time that the path takes for a probe of a train.
+    pub(crate) fn spacing(&self) -> Option<Spacing> {
+        Spacing::of(&self.trains)
+    }
 }
 
 impl Survey {
@@ -73,14 +132,15 @@ impl Survey {
         }
     }
 
-    /// An echo arrived at this time: how long it took, if it belongs to the survey.
+    /// An echo arrived at this time. Returns how long it took if it answers a single probe of the
+    /// survey.
     pub(crate) fn handle_echo(&mut self, arrived: Instant, token: u64) -> Option<Duration> {
         match self {
             Self::Asked { at, token: asked } if *asked == token => {
                 Some(arrived.saturating_duration_since(*at))
             }
             Self::Running(running) if running.token == token & !INDEX => {
-                let (sent, came) = running.sent.get_mut((token & INDEX) as usize)?;
+                let (sent, came) = running.single.get_mut((token & INDEX) as usize)?;
                 let rtt = arrived.saturating_duration_since(*sent);
                 came.replace(rtt).is_none().then_some(rtt)
             }
@@ -93,8 +153,19 @@ impl Survey {
         if let Self::Asked { token, .. } = *self
             && probes >= PROBES
         {
-            let sent = Vec::with_capacity(PROBES.into());
-            *self = Self::Running(Box::new(Running { token: token & !INDEX, sent, next: now }));
+            let (token, single) = (token & !INDEX, Vec::with_capacity(SINGLE.into()));
+            let trains = Vec::with_capacity(TRAINS);
+            *self = Self::Running(Box::new(Running { token, single, trains, next: now }));
+        }
+    }
+
+    /// A probe arrived at this time of the peer's clock, in microseconds modulo 2^32.
+    pub(crate) fn handle_came(&mut self, token: u64, time: u32) {
+        if let Self::Running(running) = self
+            && running.token | IN_TRAIN == token & !(INDEX & !IN_TRAIN)
+            && let Some(train) = running.trains.get_mut((token & !IN_TRAIN & INDEX) as usize >> TURN)
+        {
+            train.note_came((token & PLACE) as usize, time);
         }
     }
 

@@ -2,12 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
+use mpt_wire::control::frame::{MAX_FRAME_LEN, MAX_PAYLOAD_LEN};
 use mpt_wire::control::{Message, Writer};
+use mpt_wire::gre;
+use smallvec::{SmallVec, smallvec};
 
-use super::survey::{INDEX, PROBES, Survey};
+use super::survey::{Due, INDEX, PROBES, SINGLE, Survey};
+use super::train::Spacing;
 use crate::Tunnels;
-use crate::adaptive::QUICK;
+use crate::adaptive::{QUICK, Surveyed};
+use crate::path::model::Capacity;
+use crate::path::mtu;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::lifecycle::session::{PROBE_LEN, Session};
 use crate::session::engine::shared::Shared;
@@ -18,6 +23,8 @@ const INTERVAL: Duration = Duration::from_millis(4);
 const AT_ONCE: u16 = 4;
 /// A question without an answer is asked again after this time.
 const AGAIN: Duration = Duration::from_secs(10);
+/// Time after a train until it has left the path.
+const DRAINS: Duration = Duration::from_millis(50);
 /// Time in which the peer has to answer.
 const ANSWER: Duration = Duration::from_secs(2);
 /// An echo is waited for so much longer than usual.
@@ -65,7 +72,7 @@ impl Session {
         }
         let token = shared.random.u64() | INDEX;
         path.survey = Survey::Asked { at: now, token };
-        self.send_survey_probe(now, i, (place, token), Some(PROBES), shared);
+        self.send_survey_probe(now, i, (place, token), (PROBE_LEN, Some(PROBES)), shared);
     }
 
     fn continue_survey<P: Copy>(
@@ -81,28 +88,48 @@ impl Session {
             if running.next > now {
                 return;
             }
-            if running.sent.len() == usize::from(PROBES) {
-                let mut rtts: Vec<_> = running.sent.iter().filter_map(|&(_, rtt)| rtt).collect();
-                let lost = PROBES - rtts.len() as u16;
-                rtts.sort_unstable();
-                let usual = rtts.get(rtts.len() / 2).copied();
-                self.paths[i].survey = Survey::Done { at: now, usual };
-                tunnels.set_path_surveyed(now, self.paths[i].id, PROBES, lost);
-                self.announce_again(now);
-                return;
-            }
-            let token = running.token | running.sent.len() as u64;
-            running.sent.push((now, None));
-            running.next += INTERVAL;
-            if running.sent.len() == usize::from(PROBES) {
+            let (tokens, len): (SmallVec<[u64; 32]>, _) = match running.due() {
+                Due::Single => {
+                    running.next += INTERVAL;
+                    (smallvec![running.begin_single(now)], PROBE_LEN)
+                }
+                Due::Train => {
+                    running.next = now + DRAINS;
+                    (running.begin_train().collect(), MAX_PAYLOAD_LEN)
+                }
+                Due::Nothing => return self.end_survey(now, i, tunnels),
+            };
+            if running.due() == Due::Nothing {
                 running.next = now + expected + LATE;
             }
             let Some(place) = self.keys.sending(now) else { continue };
-            self.send_survey_probe(now, i, (place, token), None, shared);
+            for token in tokens {
+                self.send_survey_probe(now, i, (place, token), (len, None), shared);
+            }
         }
         if let Survey::Running(running) = &mut self.paths[i].survey {
             running.next = running.next.max(now + INTERVAL);
         }
+    }
+
+    fn end_survey<P: Copy>(&mut self, now: Instant, i: usize, tunnels: &mut Tunnels<P>) {
+        let Survey::Running(running) = &self.paths[i].survey else { return };
+        let mut rtts = running.rtts();
+        rtts.sort_unstable();
+        let usual = rtts.get(rtts.len() / 2).copied();
+        let lost = SINGLE - rtts.len() as u16;
+        let spacing = running.spacing();
+        let id = self.paths[i].id;
+        let outer = tunnels.path(id).map(|path| path.config().outer());
+        let capacity = spacing.zip(outer).map(|(Spacing { usual, least }, outer)| {
+            let gre = gre::Repr::control(self.identity.key).header_len();
+            let bytes = f64::from(mtu::outer(MAX_FRAME_LEN as u16, outer, gre as u16));
+            let most = (least > 0.0).then(|| bytes / least);
+            Capacity { usual: bytes / usual, most }
+        });
+        self.paths[i].survey = Survey::Done { at: now, usual };
+        tunnels.set_path_surveyed(now, id, &Surveyed { probes: SINGLE, lost, capacity });
+        self.announce_again(now);
     }
 
     fn send_survey_probe(
@@ -110,7 +137,7 @@ impl Session {
         now: Instant,
         i: usize,
         (place, token): (Place, u64),
-        ask: Option<u16>,
+        (len, ask): (usize, Option<u16>),
         shared: &mut Shared,
     ) {
         let Some((wire_id, destination)) = self.way(place, i) else { return };
@@ -120,8 +147,10 @@ impl Session {
             if let Some(probes) = ask {
                 let _ = writer.push(&Message::Survey { probes });
             }
-            let _ = writer.push(&clock);
-            let _ = writer.pad_to(PROBE_LEN);
+            if len == PROBE_LEN {
+                let _ = writer.push(&clock);
+            }
+            let _ = writer.pad_to(len);
             true
         };
         let sent = self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);

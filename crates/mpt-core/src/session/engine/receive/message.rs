@@ -55,6 +55,11 @@ impl Session {
                     path.survey.handle_permission(now, probes);
                 }
             }
+            Message::Came { token, time } => {
+                if let Some(path) = arrival.path.and_then(|i| self.paths.get_mut(i)) {
+                    path.survey.handle_came(token, time);
+                }
+            }
             Message::Goodbye { reason } => wanted.goodbye = Some(reason),
             Message::Departed { interval, stamps } => {
                 self.handle_departed(now, interval, stamps.iter(), shared, tunnels);

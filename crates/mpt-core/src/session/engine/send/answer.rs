@@ -1,7 +1,5 @@
 //! The answers to a frame.
 
-use std::time::Instant;
-
 use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Message, Writer};
 
@@ -14,7 +12,10 @@ use crate::session::engine::receive::arrival::Arrival;
 use crate::session::engine::receive::context::Context;
 use crate::session::engine::receive::wanted::Wanted;
 use crate::session::engine::shared::Shared;
-use crate::{DeviceSink, Tunnels};
+use crate::{DeviceSink, Times, Tunnels};
+
+/// The length of a frame from which on a probe is told when it arrived.
+const LONG: usize = 1_000;
 
 impl Session {
     /// Answers a frame as it wants, and with a challenge if there is one.
@@ -34,7 +35,7 @@ impl Session {
                 let at_home = arrival.at_home;
                 let survey = wanted.survey.filter(|&it| at_home && shared.surveys.permits(now, it));
                 let with = (challenge, acknowledge, survey);
-                self.send_echo(now, shared, arrival, token, with, tunnels);
+                self.send_echo(*at, shared, arrival, token, with, tunnels);
                 let doubtful = |path: &SessionPath| path.liveness.is_doubtful(now);
                 let path = arrival.path.filter(|&i| self.paths.get(i).is_some_and(doubtful));
                 if let Some(i) = path {
@@ -50,7 +51,7 @@ impl Session {
     /// Answers a probe, with as much else as fits into a frame no longer than that of the probe.
     fn send_echo<P: Copy>(
         &mut self,
-        now: Instant,
+        at: Times,
         shared: &mut Shared,
         arrival: &mut Arrival,
         token: u64,
@@ -60,7 +61,9 @@ impl Session {
         let Arrival { len, path, at_home, .. } = *arrival;
         let wire_id = arrival.reply.wire_id;
         let report = path.map(|i| self.report_entry(wire_id, i, tunnels));
+        let now = at.now();
         let clock = shared.clock.stamp(now);
+        let came = (len >= LONG).then(|| shared.clock.micros(at.arrived()));
         let mut probes = 0;
         let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut Random| {
             if writer.push(&Message::Echo { token }).is_err() {
@@ -68,6 +71,9 @@ impl Session {
             }
             if let Some(probes) = survey {
                 let _ = writer.push(&Message::Survey { probes });
+            }
+            if let Some(time) = came {
+                let _ = writer.push(&Message::Came { token, time });
             }
             if let Some(token) = challenge {
                 probes += u64::from(writer.push(&Message::Probe { token }).is_ok());

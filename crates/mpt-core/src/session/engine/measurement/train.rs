@@ -1,0 +1,177 @@
+//! Trains of probes: long frames that leave back to back. The bottleneck of a path sends them one
+//! after another, so the time between two arrivals shows what the path carries before there is data
+//! (packet dispersion; Dovrolis, Ramanathan, Moore 2004).
+
+/// The probes of the first train.
+const FIRST: usize = 4;
+/// A train is twice as long as the one before if that took no longer than this, in microseconds.
+const SHORT: f64 = 20_000.0;
+/// The trains of a survey.
+pub(crate) const TRAINS: usize = 4;
+/// The most probes of a train.
+const LONGEST: usize = FIRST << (TRAINS - 1);
+/// The most probes of all trains of a survey.
+pub(crate) const MOST_PROBES: u16 = (2 * LONGEST - FIRST) as u16;
+/// The probes of a train that have to arrive for it to count.
+const LEAST: usize = 3;
+/// The precision of times of arrival, in microseconds: hosts take several packets at once.
+const PRECISION: f64 = 100.0;
+/// The standard errors within which the time of a probe lies.
+const ERRORS: f64 = 2.0;
+
+/// One train.
+#[derive(Clone, Debug)]
+pub(crate) struct Train {
+    /// The time of each probe's arrival by the peer's clock, in microseconds modulo 2^32.
+    came: Vec<Option<u32>>,
+}
+
+impl Train {
+    /// Returns the train that follows another one.
+    pub(crate) fn after(before: Option<&Self>) -> Self {
+        let len = before.map_or(FIRST, |before| {
+            let times = before.times();
+            let took = |last: &f64| times.iter().all(|time| last - time <= SHORT);
+            let is_short = times.len() == before.len() && times.iter().all(took);
+            if is_short { LONGEST.min(2 * before.len()) } else { before.len() }
+        });
+        Self { came: vec![None; len] }
+    }
+
+    /// Returns the number of its probes.
+    pub(crate) fn len(&self) -> usize {
+        self.came.len()
+    }
+
+    /// Notes that the probe in this place has arrived.
+    pub(crate) fn note_came(&mut self, place: usize, time: u32) {
+        if let Some(came) = self.came.get_mut(place) {
+            came.get_or_insert(time);
+        }
+    }
+
+    /// Returns the times of arrival in the order of the probes, in microseconds since one of them.
+    fn times(&self) -> Vec<f64> {
+        let came = self.came.iter().flatten();
+        let first = came.clone().next().copied().unwrap_or(0);
+        came.map(|time| f64::from(time.wrapping_sub(first).cast_signed())).collect()
+    }
+}
+
+/// The time that a path takes for a probe, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spacing {
+    pub(crate) usual: f64,
+    /// The least that agrees with the trains; it may be zero or less.
+    pub(crate) least: f64,
+}
+
+impl Spacing {
+    /// Returns the spacing in these trains, or `None` if too few probes arrived.
+    ///
+    /// It is the slope of the least-squares lines through the arrivals of each train, since jitter
+    /// changes single times by more than a fast path takes for a probe.
+    pub(crate) fn of(trains: &[Train]) -> Option<Self> {
+        let (mut width, mut covariance, mut height, mut freedom) = (0.0, 0.0, 0.0, -1.0);
+        for times in trains.iter().map(Train::times).filter(|times| times.len() >= LEAST) {
+            let count = times.len() as f64;
+            let (middle, mean) = ((count - 1.0) / 2.0, times.iter().sum::<f64>() / count);
+            for (place, time) in times.iter().enumerate() {
+                let (x, y) = (place as f64 - middle, time - mean);
+                width += x * x;
+                covariance += x * y;
+                height += y * y;
+            }
+            freedom += count - 1.0;
+        }
+        if width == 0.0 {
+            return None;
+        }
+        let usual = covariance / width;
+        let variance = (height - usual * covariance).max(0.0) / freedom;
+        let error = variance.sqrt().max(PRECISION) / width.sqrt();
+        Some(Self { usual, least: usual - ERRORS * error })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::session::Random;
+
+    /// A train of this length over a path that takes so many microseconds for a probe, has room for so
+    /// many of them in its queue, and whose jitter has this standard deviation.
+    fn sent(mut train: Train, spacing: f64, room: usize, jitter: f64, random: &mut Random) -> Train {
+        let began = random.u32();
+        for place in 0..train.len().min(room) {
+            let uniform = || f64::from(random.u32()) / f64::from(u32::MAX);
+            let normal = std::iter::repeat_with(uniform).take(12).sum::<f64>() - 6.0;
+            let micros = 200_000.0 + spacing * place as f64 + jitter * normal;
+            train.note_came(place, began.wrapping_add(micros as u32));
+        }
+        train
+    }
+
+    /// A train of this length over a path without jitter.
+    fn still(len: usize, spacing: f64, room: usize) -> Train {
+        sent(Train { came: vec![None; len] }, spacing, room, 0.0, &mut Random::new([0; 32]))
+    }
+
+    fn survey(spacing: f64, room: usize, jitter: f64, random: &mut Random) -> Spacing {
+        let mut trains: Vec<Train> = Vec::new();
+        for _ in 0..TRAINS {
+            trains.push(sent(Train::after(trains.last()), spacing, room, jitter, random));
+        }
+        Spacing::of(&trains).expect("enough of them arrive")
+    }
+
+    proptest! {
+        #[test]
+        fn the_spacing_of_a_path_is_found(
+            spacing in 10.0..5_000.0_f64, room in 4_usize..100, jitter in 0.0..20_000.0_f64,
+            seed: [u8; 32],
+        ) {
+            let found = survey(spacing, room, jitter, &mut Random::new(seed));
+            let error = (found.usual - found.least) / ERRORS;
+            prop_assert!((found.usual - spacing).abs() < 8.0 * error, "{found:?}");
+        }
+
+        /// A peer may say anything.
+        #[test]
+        fn times_that_lie_show_a_number_or_nothing(
+            times in proptest::collection::vec((0..40_usize, any::<u32>()), 0..60),
+        ) {
+            let mut train = Train { came: vec![None; LONGEST] };
+            times.iter().for_each(|&(place, time)| train.note_came(place, time));
+            let found = Spacing::of(&[train.clone(), Train::after(Some(&train))]);
+            prop_assert!(found.is_none_or(|it| it.usual.is_finite() && it.least.is_finite()));
+        }
+    }
+
+    #[test]
+    fn what_agrees_with_the_trains_holds_nineteen_times_in_twenty() {
+        let mut random = Random::new([1; 32]);
+        let mut holds = || survey(200.0, 100, 5_000.0, &mut random).least <= 200.0;
+        let count = (0..1_000).filter(|_| holds()).count();
+        assert!(count > 950, "{count}");
+    }
+
+    #[test]
+    fn trains_grow_while_they_are_short() {
+        let next = |train: Train| Train::after(Some(&train)).len();
+        assert_eq!(Train::after(None).len(), 4);
+        assert_eq!([4, 8, 16].map(|len| next(still(len, 1_000.0, 100))), [8, 16, 32]);
+        assert_eq!(next(still(32, 10.0, 100)), 32);
+        assert_eq!(next(still(4, 10_000.0, 100)), 4, "30 ms");
+        assert_eq!(next(still(8, 100.0, 5)), 8, "the queue is short");
+        assert_eq!(next(still(8, 100.0, 0)), 8, "none has arrived yet");
+    }
+
+    #[test]
+    fn too_few_arrivals_show_nothing() {
+        assert_eq!(Spacing::of(&[]), None);
+        assert_eq!(Spacing::of(&[still(32, 100.0, 2)]), None);
+    }
+}

@@ -1,0 +1,40 @@
+//! A survey shows what a path carries before there is data: probes that leave back to back arrive one by one, and the
+//! peer says when.
+
+use std::time::Duration;
+
+use mpt_core::Mapping;
+use mpt_link::{Bitrate, Change};
+
+use super::network::*;
+
+/// The delays of the paths, in milliseconds.
+const DELAYS: [u64; 2] = [10, 40];
+/// What they carry to the server and back, in Mbit/s.
+const RATES: [[u64; 2]; 2] = [[5, 2], [200, 20]];
+
+/// The rates in Mbit/s that a side gives its paths after some seconds without data.
+fn learnt(side: usize) -> Vec<f64> {
+    let setup = Setup { mapping: Mapping::Adaptive, ..Setup::new(1, &DELAYS) };
+    let mut network = Network::established(setup);
+    for (path, rates) in RATES.iter().enumerate() {
+        for (side, megabits) in [CLIENT, SERVER].into_iter().zip(rates) {
+            network.change(side, path, Change::Rate(Bitrate::new(1_000_000 * megabits)));
+        }
+    }
+    network.run(Duration::from_secs(5));
+    let host = &network.hosts[side];
+    let connection = host.node.tunnels().connection(host.connection).unwrap();
+    connection.estimates(network.now()).map(|(_, it)| it.rate as f64 / 1e6).collect()
+}
+
+#[test]
+fn in_each_direction() {
+    for (side, direction) in [(CLIENT, 0), (SERVER, 1)] {
+        let learnt = learnt(side);
+        for (rates, learnt) in RATES.iter().zip(&learnt) {
+            let share = learnt / rates[direction] as f64;
+            assert!((0.85..1.0).contains(&share), "{learnt} of {rates:?} Mbit/s");
+        }
+    }
+}
