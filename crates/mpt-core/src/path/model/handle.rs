@@ -64,7 +64,8 @@ impl Model {
                     // It is not the path of which the trains have told: others use it as well.
                     self.foretold = None;
                 }
-                self.start_up(now, queue > self.threshold_at(0.5));
+                self.start_up(queue > self.threshold_at(0.5));
+                self.keep_to_foretold(now);
             }
             Phase::Known(known) => return self.hold(known, (fresh, over_now), report, present),
         }

@@ -13,6 +13,7 @@
 mod bounds;
 mod capacity;
 mod estimate;
+mod foretold;
 mod handle;
 mod limits;
 pub(crate) mod observed;

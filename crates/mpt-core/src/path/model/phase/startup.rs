@@ -1,6 +1,5 @@
 //! The rate of a path that has not shown a bottleneck.
 
-use super::{Known, Phase};
 use crate::path::model::state::{Model, first_rate};
 
 /// The queue that holds the excess of startup until a report shows it, in microseconds.
@@ -19,14 +18,10 @@ const BURST: f64 = 20_000.0;
 /// The part of the first rate by which the rate exceeds the delivered rate at least: a path whose
 /// first packets left no queue carries a few more of them, too.
 const FEW_MORE: f64 = 0.5;
-/// A path that delivers this much more than was foretold is another one.
-const WRONG: f64 = 1.1;
-/// The share of its rate from which on a path delivers all that it is given.
-const FULL: f64 = 0.9;
 
 impl Model {
     /// Raises the rate above the delivered rate, unless the queue `fills`.
-    pub(in crate::path::model) fn start_up(&mut self, now: i64, fills: bool) {
+    pub(in crate::path::model) fn start_up(&mut self, fills: bool) {
         let growth = (1.0 + QUEUE / self.rtt()).clamp(LEAST_GROWTH, MOST_GROWTH);
         // Jitter hides a queue for longer than the queue takes to overflow.
         let jitters = self.sigma() > 0.0;
@@ -38,15 +33,5 @@ impl Model {
         } else {
             (growth * best).max(best + FEW_MORE * first).max(PEAK * self.rates.peak()).max(first)
         };
-        let Some(foretold) = self.foretold else { return };
-        let most = foretold.most.unwrap_or(f64::INFINITY);
-        if best > WRONG * most {
-            self.foretold = None;
-            return;
-        }
-        self.rate = self.foretold_rate().unwrap_or(self.rate.min(most));
-        if best > FULL * self.foretold_rate().unwrap_or(most) {
-            self.phase = Phase::Known(Known::from(self.rate, now + self.step()));
-        }
     }
 }

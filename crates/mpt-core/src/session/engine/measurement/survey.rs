@@ -163,7 +163,8 @@ impl Survey {
     pub(crate) fn handle_came(&mut self, token: u64, time: u32) {
         if let Self::Running(running) = self
             && running.token | IN_TRAIN == token & !(INDEX & !IN_TRAIN)
-            && let Some(train) = running.trains.get_mut((token & !IN_TRAIN & INDEX) as usize >> TURN)
+            && let Some(train) =
+                running.trains.get_mut((token & !IN_TRAIN & INDEX) as usize >> TURN)
         {
             train.note_came((token & PLACE) as usize, time);
         }

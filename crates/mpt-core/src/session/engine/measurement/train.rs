@@ -3,15 +3,15 @@
 //! (packet dispersion; Dovrolis, Ramanathan, Moore 2004).
 
 /// The probes of the first train.
-const FIRST: usize = 4;
+const FIRST: u16 = 4;
 /// A train is twice as long as the one before if that took no longer than this, in microseconds.
 const SHORT: f64 = 20_000.0;
 /// The trains of a survey.
 pub(crate) const TRAINS: usize = 4;
 /// The most probes of a train.
-const LONGEST: usize = FIRST << (TRAINS - 1);
+const LONGEST: u16 = FIRST << (TRAINS - 1);
 /// The most probes of all trains of a survey.
-pub(crate) const MOST_PROBES: u16 = (2 * LONGEST - FIRST) as u16;
+pub(crate) const MOST_PROBES: u16 = 2 * LONGEST - FIRST;
 /// The probes of a train that have to arrive for it to count.
 const LEAST: usize = 3;
 /// The precision of times of arrival, in microseconds: hosts take several packets at once.
@@ -29,11 +29,11 @@ pub(crate) struct Train {
 impl Train {
     /// Returns the train that follows another one.
     pub(crate) fn after(before: Option<&Self>) -> Self {
-        let len = before.map_or(FIRST, |before| {
+        let len = before.map_or(FIRST.into(), |before| {
             let times = before.times();
             let took = |last: &f64| times.iter().all(|time| last - time <= SHORT);
             let is_short = times.len() == before.len() && times.iter().all(took);
-            if is_short { LONGEST.min(2 * before.len()) } else { before.len() }
+            if is_short { usize::from(LONGEST).min(2 * before.len()) } else { before.len() }
         });
         Self { came: vec![None; len] }
     }
@@ -103,7 +103,13 @@ mod tests {
 
     /// A train of this length over a path that takes so many microseconds for a probe, has room for so
     /// many of them in its queue, and whose jitter has this standard deviation.
-    fn sent(mut train: Train, spacing: f64, room: usize, jitter: f64, random: &mut Random) -> Train {
+    fn sent(
+        mut train: Train,
+        spacing: f64,
+        room: usize,
+        jitter: f64,
+        random: &mut Random,
+    ) -> Train {
         let began = random.u32();
         for place in 0..train.len().min(room) {
             let uniform = || f64::from(random.u32()) / f64::from(u32::MAX);
@@ -143,7 +149,7 @@ mod tests {
         fn times_that_lie_show_a_number_or_nothing(
             times in proptest::collection::vec((0..40_usize, any::<u32>()), 0..60),
         ) {
-            let mut train = Train { came: vec![None; LONGEST] };
+            let mut train = Train { came: vec![None; LONGEST.into()] };
             times.iter().for_each(|&(place, time)| train.note_came(place, time));
             let found = Spacing::of(&[train.clone(), Train::after(Some(&train))]);
             prop_assert!(found.is_none_or(|it| it.usual.is_finite() && it.least.is_finite()));
