@@ -220,7 +220,7 @@ pub enum Message<'a> {
         /// The number of them.
         probes: u16,
     },
-    /// Behind an [`Echo`](Message::Echo): the time at which a long probe arrived. By the times of
+    /// Behind an [`Echo`](Message::Echo): the time at which a probe of a train arrived. By the times of
     /// several that left back to back the peer sees what the path carries.
     Came {
         /// The token of the probe.

@@ -14,9 +14,6 @@ use crate::session::engine::receive::wanted::Wanted;
 use crate::session::engine::shared::Shared;
 use crate::{DeviceSink, Times, Tunnels};
 
-/// The length of a frame from which on a probe is told when it arrived.
-const LONG: usize = 1_000;
-
 impl Session {
     /// Answers a frame as it wants, and with a challenge if there is one.
     pub(crate) fn answer_frame<P: Copy, S: DeviceSink<P>>(
@@ -63,7 +60,7 @@ impl Session {
         let report = path.map(|i| self.report_entry(wire_id, i, tunnels));
         let now = at.now();
         let clock = shared.clock.stamp(now);
-        let came = (len >= LONG).then(|| shared.clock.micros(at.arrived()));
+        let came = (len == MAX_PAYLOAD_LEN).then(|| shared.clock.micros(at.arrived()));
         let mut probes = 0;
         let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut Random| {
             if writer.push(&Message::Echo { token }).is_err() {
