@@ -14,6 +14,8 @@ const LONGEST: u16 = FIRST << (TRAINS - 1);
 pub(crate) const MOST_PROBES: u16 = 2 * LONGEST - FIRST;
 /// The probes of a train that have to arrive for it to count.
 const LEAST: usize = 3;
+/// The probes of a train that have to arrive for it to count alone.
+const LONG: usize = 8;
 /// The precision of times of arrival, in microseconds: hosts take several packets at once.
 const PRECISION: f64 = 100.0;
 /// The standard errors within which the time of a probe lies.
@@ -66,31 +68,71 @@ pub(crate) struct Spacing {
     pub(crate) least: f64,
 }
 
+/// The sums of a least-squares line through the times of arrival in one or several trains. Jitter
+/// changes single times by more than a fast path takes for a probe.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fit {
+    probes: usize,
+    trains: usize,
+    width: f64,
+    covariance: f64,
+    height: f64,
+}
+
+impl Fit {
+    /// Returns the sums of one train.
+    fn of(times: &[f64]) -> Self {
+        let count = times.len() as f64;
+        let (middle, mean) = ((count - 1.0) / 2.0, times.iter().sum::<f64>() / count);
+        let mut fit = Self { probes: times.len(), trains: 1, ..Self::default() };
+        for (place, time) in times.iter().enumerate() {
+            let (x, y) = (place as f64 - middle, time - mean);
+            fit.width += x * x;
+            fit.covariance += x * y;
+            fit.height += y * y;
+        }
+        fit
+    }
+
+    /// Returns the sums of both, whose lines have one slope.
+    fn with(self, other: &Self) -> Self {
+        Self {
+            probes: self.probes + other.probes,
+            trains: self.trains + other.trains,
+            width: self.width + other.width,
+            covariance: self.covariance + other.covariance,
+            height: self.height + other.height,
+        }
+    }
+
+    fn slope(&self) -> f64 {
+        self.covariance / self.width
+    }
+
+    /// Returns the standard error of the slope.
+    fn error(&self) -> f64 {
+        let freedom = (self.probes - self.trains - 1) as f64;
+        let variance = (self.height - self.slope() * self.covariance).max(0.0) / freedom;
+        variance.sqrt().max(PRECISION) / self.width.sqrt()
+    }
+}
+
 impl Spacing {
     /// Returns the spacing in these trains, or `None` if too few probes arrived.
     ///
-    /// It is the slope of the least-squares lines through the arrivals of each train, since jitter
-    /// changes single times by more than a fast path takes for a probe.
+    /// Where a train is faster than all together, that one counts: when a host or a radio link
+    /// pauses, a train becomes slower, and nothing makes it faster than the path.
     pub(crate) fn of(trains: &[Train]) -> Option<Self> {
-        let (mut width, mut covariance, mut height, mut freedom) = (0.0, 0.0, 0.0, -1.0);
-        for times in trains.iter().map(Train::times).filter(|times| times.len() >= LEAST) {
-            let count = times.len() as f64;
-            let (middle, mean) = ((count - 1.0) / 2.0, times.iter().sum::<f64>() / count);
-            for (place, time) in times.iter().enumerate() {
-                let (x, y) = (place as f64 - middle, time - mean);
-                width += x * x;
-                covariance += x * y;
-                height += y * y;
-            }
-            freedom += count - 1.0;
-        }
-        if width == 0.0 {
+        let times = trains.iter().map(Train::times).filter(|times| times.len() >= LEAST);
+        let fits: Vec<Fit> = times.map(|times| Fit::of(&times)).collect();
+        let all = fits.iter().fold(Fit::default(), Fit::with);
+        if fits.is_empty() {
             return None;
         }
-        let usual = covariance / width;
-        let variance = (height - usual * covariance).max(0.0) / freedom;
-        let error = variance.sqrt().max(PRECISION) / width.sqrt();
-        Some(Self { usual, least: usual - ERRORS * error })
+        let most = |fit: &Fit| fit.slope() + ERRORS * fit.error();
+        let faster = fits.iter().filter(|fit| fit.probes >= LONG && most(fit) < all.slope());
+        let fit = faster.min_by(|a, b| most(a).total_cmp(&most(b))).unwrap_or(&all);
+        Some(Self { usual: fit.slope(), least: fit.slope() - ERRORS * fit.error() })
     }
 }
 
@@ -162,6 +204,25 @@ mod tests {
         let mut holds = || survey(200.0, 100, 5_000.0, &mut random).least <= 200.0;
         let count = (0..1_000).filter(|_| holds()).count();
         assert!(count > 950, "{count}");
+    }
+
+    /// The receiver stands still for 10 ms in the middle of a train, which looks like 20 Mbit/s.
+    #[test]
+    fn a_pause_in_a_train_is_not_taken_for_the_path() {
+        let (fast, slow) = (10.0, 500.0);
+        for paused in [8, 16, 32] {
+            let train = |len, spacing| {
+                let mut train = still(len, spacing, 100);
+                let late = train.came.iter_mut().flatten().skip(len / 2);
+                late.for_each(|time| *time += if len == paused { 10_000 } else { 0 });
+                train
+            };
+            let found = |spacing| Spacing::of(&[4, 8, 16, 32].map(|len| train(len, spacing)));
+            let least = found(fast).map(|it| it.least);
+            assert!(least.is_some_and(|it| it < fast), "{paused}: {least:?}");
+            let least = found(slow).map(|it| it.least);
+            assert!(least.is_some_and(|it| it < slow), "{paused}: {least:?}");
+        }
     }
 
     #[test]
