@@ -38,3 +38,30 @@ fn in_each_direction() {
         }
     }
 }
+
+/// The probes of trains that a side sends over the first path in three seconds, each a frame of 1,200 bytes, while data
+/// leaves over it every millisecond or not.
+fn train_probes(data: bool) -> usize {
+    let setup = Setup { mapping: Mapping::Adaptive, ..Setup::new(1, &DELAYS) };
+    let mut network = Network::established(setup);
+    network.captured = Some(Vec::new());
+    let time = Duration::from_secs(3);
+    if data {
+        network.run_traffic(time, millis(1));
+    } else {
+        network.run(time);
+    }
+    let captured = network.captured.take().unwrap();
+    let is_long = |len: usize| (1_200..1_216).contains(&len);
+    captured
+        .iter()
+        .filter(|(side, path, wire)| (*side, *path) == (CLIENT, 0) && is_long(wire.bytes.len()))
+        .count()
+}
+
+#[test]
+fn data_is_not_delayed_by_trains() {
+    let (without, with) = (train_probes(false), train_probes(true));
+    assert_eq!(without, 60);
+    assert!(with <= 4, "{with} beside data, {without} without");
+}

@@ -16,6 +16,8 @@ pub(crate) const PROBES: u16 = 400;
 /// The single probes of a survey: a path that loses half a per cent in each direction answers all
 /// of them once in thirty times.
 pub(crate) const SINGLE: u16 = PROBES - MOST_PROBES;
+/// The data packets since the beginning of a survey from which on it sends no more trains.
+const LITTLE_DATA: u64 = 16;
 /// The single probes before each train.
 const EACH: usize = SINGLE as usize / (TRAINS + 1);
 /// Time after which a path that was out of use is surveyed again.
@@ -68,6 +70,8 @@ pub(crate) struct Running {
     /// For each single probe, the time at which it left, and the time until its echo came.
     single: Vec<(Instant, Option<Duration>)>,
     trains: Vec<Train>,
+    /// The data packets that were sent over the path when the survey began.
+    data: u64,
     pub(crate) next: Instant,
 }
 
@@ -99,10 +103,13 @@ impl Running {
         token
     }
 
-    /// Notes a train that leaves, and returns the tokens of its probes.
-    pub(crate) fn begin_train(&mut self) -> impl Iterator<Item = u64> + use<> {
+    /// Notes a train that leaves, and returns the tokens of its probes: none if the path carries
+    /// data, which would delay the train, and be delayed by it. `data` is the number of data packets
+    /// that were sent over the path so far.
+    pub(crate) fn begin_train(&mut self, data: u64) -> impl Iterator<Item = u64> + use<> {
         let first = self.token | IN_TRAIN | (self.trains.len() as u64) << TURN;
-        let train = Train::after(self.trains.last());
+        let is_free = data.saturating_sub(self.data) <= LITTLE_DATA;
+        let train = if is_free { Train::after(self.trains.last()) } else { Train::none() };
         let tokens = (0..train.len() as u64).map(move |place| first | place);
         self.trains.push(train);
         tokens
@@ -148,14 +155,15 @@ impl Survey {
         }
     }
 
-    /// The peer permits the survey that it was asked for last.
-    pub(crate) fn handle_permission(&mut self, now: Instant, probes: u16) {
+    /// The peer permits the survey that it was asked for last, when so many data packets were sent
+    /// over the path.
+    pub(crate) fn handle_permission(&mut self, now: Instant, probes: u16, data: u64) {
         if let Self::Asked { token, .. } = *self
             && probes >= PROBES
         {
             let (token, single) = (token & !INDEX, Vec::with_capacity(SINGLE.into()));
             let trains = Vec::with_capacity(TRAINS);
-            *self = Self::Running(Box::new(Running { token, single, trains, next: now }));
+            *self = Self::Running(Box::new(Running { token, single, trains, data, next: now }));
         }
     }
 

@@ -83,6 +83,7 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         let expected = self.paths[i].liveness.rtt().longest_expected().unwrap_or(ANSWER);
+        let data = tunnels.path(self.paths[i].id).map_or(0, |path| path.sent().packets);
         for _ in 0..AT_ONCE {
             let Survey::Running(running) = &mut self.paths[i].survey else { return };
             if running.next > now {
@@ -95,7 +96,7 @@ impl Session {
                 }
                 Due::Train => {
                     running.next = now + DRAINS;
-                    (running.begin_train().collect(), MAX_PAYLOAD_LEN)
+                    (running.begin_train(data).collect(), MAX_PAYLOAD_LEN)
                 }
                 Due::Nothing => return self.end_survey(now, i, tunnels),
             };

@@ -31,6 +31,7 @@ pub(crate) struct Train {
 impl Train {
     /// Returns the train that follows another one.
     pub(crate) fn after(before: Option<&Self>) -> Self {
+        let before = before.filter(|before| before.len() > 0);
         let len = before.map_or(FIRST.into(), |before| {
             let times = before.times();
             let took = |last: &f64| times.iter().all(|time| last - time <= SHORT);
@@ -38,6 +39,11 @@ impl Train {
             if is_short { usize::from(LONGEST).min(2 * before.len()) } else { before.len() }
         });
         Self { came: vec![None; len] }
+    }
+
+    /// Returns a train that is left out.
+    pub(crate) const fn none() -> Self {
+        Self { came: Vec::new() }
     }
 
     /// Returns the number of its probes.

@@ -52,7 +52,8 @@ impl Session {
             Message::Survey { probes } if wanted.echo.is_some() => wanted.survey = Some(probes),
             Message::Survey { probes } => {
                 if let Some(path) = arrival.path.and_then(|i| self.paths.get_mut(i)) {
-                    path.survey.handle_permission(now, probes);
+                    let data = tunnels.path(path.id).map_or(0, |path| path.sent().packets);
+                    path.survey.handle_permission(now, probes, data);
                 }
             }
             Message::Came { token, time } => {
