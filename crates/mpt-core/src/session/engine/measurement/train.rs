@@ -18,6 +18,9 @@ const LEAST: usize = 3;
 const LONG: usize = 8;
 /// The precision of times of arrival, in microseconds: hosts take several packets at once.
 const PRECISION: f64 = 100.0;
+/// The length of a slot of radio links, in microseconds. All that arrives in a slot arrives at once,
+/// and a short train looks faster than the path.
+const SLOT: f64 = 1_000.0;
 /// The standard errors within which the time of a probe lies.
 const ERRORS: f64 = 2.0;
 
@@ -115,11 +118,11 @@ impl Fit {
         self.covariance / self.width
     }
 
-    /// Returns the standard error of the slope.
-    fn error(&self) -> f64 {
+    /// Returns the standard deviation of the times of arrival from the lines.
+    fn deviation(&self) -> f64 {
         let freedom = (self.probes - self.trains - 1) as f64;
         let variance = (self.height - self.slope() * self.covariance).max(0.0) / freedom;
-        variance.sqrt().max(PRECISION) / self.width.sqrt()
+        variance.sqrt()
     }
 }
 
@@ -135,10 +138,12 @@ impl Spacing {
         if fits.is_empty() {
             return None;
         }
-        let most = |fit: &Fit| fit.slope() + ERRORS * fit.error();
+        let deviation = all.deviation();
+        let error = |fit: &Fit, least: f64| ERRORS * deviation.max(least) / fit.width.sqrt();
+        let most = |fit: &Fit| fit.slope() + error(fit, SLOT);
         let faster = fits.iter().filter(|fit| fit.probes >= LONG && most(fit) < all.slope());
         let fit = faster.min_by(|a, b| most(a).total_cmp(&most(b))).unwrap_or(&all);
-        Some(Self { usual: fit.slope(), least: fit.slope() - ERRORS * fit.error() })
+        Some(Self { usual: fit.slope(), least: fit.slope() - error(fit, PRECISION) })
     }
 }
 
@@ -210,6 +215,23 @@ mod tests {
         let mut holds = || survey(200.0, 100, 5_000.0, &mut random).least <= 200.0;
         let count = (0..1_000).filter(|_| holds()).count();
         assert!(count > 950, "{count}");
+    }
+
+    /// 100 Mbit/s in slots of 1 ms, in one of which short trains arrive.
+    #[test]
+    fn slots_are_not_taken_for_a_faster_path() {
+        for offset in 0..10 {
+            let train = |len| {
+                let mut train = still(len, 100.0, 100);
+                let first = train.came[0].expect("it has arrived");
+                for time in train.came.iter_mut().flatten() {
+                    *time = first + (*time - first + 100 * offset).next_multiple_of(1_000);
+                }
+                train
+            };
+            let found = Spacing::of(&[4, 8, 16, 32].map(train)).expect("enough of them");
+            assert!((80.0..120.0).contains(&found.usual), "{offset}: {found:?}");
+        }
     }
 
     /// The receiver stands still for 10 ms in the middle of a train, which looks like 20 Mbit/s.
