@@ -1,13 +1,13 @@
-//! What a survey has shown of a path before there is data.
+//! The result of a survey, which is all that is known of a path before there is data.
 
 use crate::path::model::Capacity;
 
 /// The result of a survey.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surveyed {
-    /// The probes that tell of losses.
+    /// The number of probes that show losses.
     pub(crate) probes: u16,
-    /// Those of them that were lost, or their echoes.
+    /// The number of these probes that were lost, or whose echoes were.
     pub(crate) lost: u16,
     pub(crate) capacity: Option<Capacity>,
 }

@@ -10,7 +10,7 @@ use super::network::*;
 
 /// The delays of the paths, in milliseconds.
 const DELAYS: [u64; 2] = [10, 40];
-/// What they carry to the server and back, in Mbit/s.
+/// The rates of the paths to the server and back, in Mbit/s.
 const RATES: [[u64; 2]; 2] = [[5, 2], [200, 20]];
 
 /// The rates in Mbit/s that a side gives its paths after some seconds without data.

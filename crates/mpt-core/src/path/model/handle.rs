@@ -47,7 +47,7 @@ impl Model {
         let presses = present.backlogged || PRESSES * self.rates.delivered() > self.rate;
         let marked = self.marks.record(report.marked, report.sent_at, self.delays.judged_from());
         let overflows = presses && (loss == Verdict::Overflows || marked);
-        if overflows && matches!(self.phase, Phase::Startup | Phase::Known(_)) {
+        if overflows && matches!(self.phase, Phase::Startup { .. } | Phase::Known(_)) {
             return self.cut(report, present, marked);
         }
         match self.phase {
@@ -56,13 +56,13 @@ impl Model {
                 let lost = loss != Verdict::Usual || marked;
                 return self.share((since, found), lost, (fresh, queue), report, present);
             }
-            Phase::Startup => {
-                if over_now && (self.foretold.is_none() || self.presses()) {
+            Phase::Startup { foretold } => {
+                if over_now && (foretold.is_none() || self.may_fill()) {
                     return self.cut(report, present, false);
                 }
                 if over_now {
-                    // It is not the path of which the trains have told: others use it as well.
-                    self.foretold = None;
+                    // Others use the path as well, of which the trains have shown nothing.
+                    self.phase = Phase::Startup { foretold: None };
                 }
                 self.start_up(queue > self.threshold_at(0.5));
                 self.keep_to_foretold(now);

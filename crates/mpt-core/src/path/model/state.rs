@@ -1,7 +1,6 @@
 //! The state of a path's model, and the estimates that follow from it alone.
 
 use super::bounds::Bounds;
-use super::capacity::Capacity;
 use super::observed::delay::{Delays, USUAL};
 use super::observed::loss::Losses;
 use super::observed::marks::Marks;
@@ -54,8 +53,6 @@ pub(crate) struct Model {
     pub(super) bounds: Bounds,
     /// The least round-trip time of the probes, or `None` before the first.
     probed: Option<f64>,
-    /// The capacity that trains of probes have shown, as long as nothing contradicts it.
-    pub(super) foretold: Option<Capacity>,
     /// The time since which a queue stands.
     pub(super) over_since: Option<i64>,
     /// The time of the last cut, unless the queue has gone since.
@@ -85,11 +82,10 @@ impl Model {
             losses: Losses::new(),
             overflow: Overflow::new(),
             marks: Marks::default(),
-            phase: Phase::Startup,
+            phase: Phase::Startup { foretold: None },
             rate: FIRST_WINDOW / UNKNOWN_RTT,
             bounds: Bounds::default(),
             probed: None,
-            foretold: None,
             over_since: None,
             cut_at: None,
             cut_until: 0,
@@ -133,7 +129,16 @@ impl Model {
 
     /// Returns true once the path has shown its capacity by a standing queue.
     pub(crate) fn is_bottleneck(&self) -> bool {
-        !matches!(self.phase, Phase::Startup)
+        !matches!(self.phase, Phase::Startup { .. })
+    }
+
+    /// Returns true if nothing is known of the capacity: no bottleneck has shown itself, and no train
+    /// of probes has foretold one.
+    fn is_unknown(&self) -> bool {
+        match self.phase {
+            Phase::Startup { foretold } => !foretold.is_some_and(|capacity| capacity.is_precise()),
+            Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => false,
+        }
     }
 
     /// Returns true while other traffic keeps the queue of the path full.
@@ -142,13 +147,13 @@ impl Model {
     }
 
     /// Returns the highest rate that the path may carry, as far as is known: twice its rate, which
-    /// grows while packets wait. As long as no bottleneck has shown itself, it is four times the
+    /// grows while packets wait. Where nothing is known of the capacity, it is four times the
     /// delivered rate, or 100 Mbit/s.
     pub(crate) fn possible_rate(&self) -> f64 {
-        self.bounded(match self.phase {
-            Phase::Startup if self.foretold_rate().is_some() => 2.0 * self.rate,
-            Phase::Startup => (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate),
-            Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => 2.0 * self.rate,
+        self.bounded(if self.is_unknown() {
+            (4.0 * self.rates.best()).max(LEAST_POSSIBLE).max(self.rate)
+        } else {
+            2.0 * self.rate
         })
     }
 
@@ -156,11 +161,9 @@ impl Model {
     /// that of the last cut, the cut has not shown the capacity.
     pub(crate) fn expected_rate(&self) -> f64 {
         match self.phase {
-            Phase::Startup if self.foretold_rate().is_none() => self.possible_rate(),
             Phase::Known(known) if self.rate > OUTGROWN * known.found => self.possible_rate(),
-            Phase::Startup | Phase::Known(_) | Phase::Draining(_) | Phase::Shared { .. } => {
-                self.bounded(EXPECTED * self.rate)
-            }
+            _ if self.is_unknown() => self.possible_rate(),
+            _ => self.bounded(EXPECTED * self.rate),
         }
     }
 
@@ -248,11 +251,11 @@ impl Model {
     /// path is given much less than it is known to carry. Delays may wander further than the few
     /// probes before the data have shown.
     pub(super) fn is_only_wandering(&self) -> bool {
-        self.wanders() && !self.presses()
+        self.wanders() && !self.may_fill()
     }
 
     /// Returns true if the path is given enough of its rate to have a queue of ours.
-    pub(super) fn presses(&self) -> bool {
+    pub(super) fn may_fill(&self) -> bool {
         self.rates.given() >= FILLS * self.rate
     }
 

@@ -357,7 +357,7 @@ fn the_bursts_of_slow_start_wait_no_longer_as_they_double_where_delays_jitter() 
 /// Returns a bench whose trains have shown this capacity, in bytes per microsecond, and at most that one.
 fn foretold(usual: f64, most: f64) -> Bench {
     let mut bench = Bench::new();
-    bench.model.foretell(Capacity { usual, most: Some(most) });
+    bench.model.foretell(Capacity { usual, most });
     bench
 }
 
@@ -420,6 +420,6 @@ fn trains_among_data_count_for_nothing() {
     let mut bench = Bench::new();
     bench.run(300_000, LINK, 0.0);
     let rate = bench.model.rate();
-    bench.model.foretell(Capacity { usual: LINK / 4.0, most: Some(LINK / 3.8) });
+    bench.model.foretell(Capacity { usual: LINK / 4.0, most: LINK / 3.8 });
     assert_eq!(bench.model.rate(), rate);
 }

@@ -239,7 +239,12 @@ impl<P: Copy> Tunnels<P> {
         adaptive.is_some_and(|it| it.is_repairing())
     }
 
-    /// Takes what a survey of a path has shown.
+    /// Returns the number of data packets that were sent over a path, or 0 if there is no such path.
+    pub(crate) fn path_data_sent(&self, id: PathId) -> u64 {
+        self.paths.get(id).map_or(0, |path| path.sent().packets)
+    }
+
+    /// Takes the result of a survey of a path.
     pub(crate) fn set_path_surveyed(&mut self, now: Instant, id: PathId, surveyed: &Surveyed) {
         let Some(path) = self.paths.get(id) else { return };
         let (connection, slot) = (path.connection, usize::from(path.slot));

@@ -9,7 +9,7 @@ use crate::path::model::state::{LEAST_RATE, LEAST_STEP, Model};
 /// Time within which a second cut shows that the first one was in vain, in microseconds, unless the
 /// queue has been empty in between.
 const SOON: i64 = 2_000_000;
-/// The share of its rate below which what a path is given says nothing about the capacity.
+/// The share of its rate below which a path is given too little to show its capacity.
 const LITTLE: f64 = 0.25;
 /// The share of its best rate with which a path begins beside other traffic.
 const FAIR: f64 = 0.5;
@@ -34,7 +34,7 @@ impl Model {
         // capacity. Later a flow does not pause, and the longer time is the safer measure where
         // delays jitter.
         let delivered = match self.phase {
-            Phase::Startup => self.rates.in_burst(),
+            Phase::Startup { .. } => self.rates.in_burst(),
             _ => self.rates.delivered(),
         };
         // The delivered rate may be low for other reasons, so one cut takes at most 30 %.

@@ -8,12 +8,16 @@ mod hold;
 mod startup;
 
 use self::drain::Drain;
+use super::capacity::Capacity;
 
 /// The phase of a path, with the state that only it needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Phase {
     /// No bottleneck has shown itself, and the rate grows with the delivered rate.
-    Startup,
+    Startup {
+        /// The capacity that trains of probes have shown, as long as nothing contradicts it.
+        foretold: Option<Capacity>,
+    },
     /// The rate is the estimated capacity.
     Known(Known),
     /// The queue stayed when the rate was cut. Nothing is sent until everything sent has arrived,

@@ -11,4 +11,4 @@ pub(crate) mod survey;
 )]
 pub(crate) mod surveying;
 pub(crate) mod test;
-mod train;
+pub(crate) mod train;

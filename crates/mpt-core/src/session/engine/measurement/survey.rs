@@ -28,9 +28,11 @@ const EVERY: Duration = Duration::from_millis(100);
 const BURST: u32 = 10;
 /// The place in a token that tells which probe it is.
 pub(crate) const INDEX: u64 = 0xffff;
-/// Of these, the bit of a probe in a train, the place in it, and the bits before the train.
+/// The bit in a token that a probe of a train has.
 const IN_TRAIN: u64 = 0x8000;
-const PLACE: u64 = 0xff;
+/// The bits in the token of a probe of a train that have its place in the train.
+const PLACE: usize = 0xff;
+/// The number of bits before those that say which train it is.
 const TURN: u32 = 8;
 
 /// Bounds the surveys of all sessions.
@@ -75,7 +77,7 @@ pub(crate) struct Running {
     pub(crate) next: Instant,
 }
 
-/// What a survey sends next.
+/// The next thing that a survey sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Single,
@@ -155,8 +157,8 @@ impl Survey {
         }
     }
 
-    /// The peer permits the survey that it was asked for last, when so many data packets were sent
-    /// over the path.
+    /// Takes the peer's permission for the survey that it was asked for last. `data` is the number of
+    /// data packets that were sent over the path so far.
     pub(crate) fn handle_permission(&mut self, now: Instant, probes: u16, data: u64) {
         if let Self::Asked { token, .. } = *self
             && probes >= PROBES
@@ -167,14 +169,16 @@ impl Survey {
         }
     }
 
-    /// A probe arrived at this time of the peer's clock, in microseconds modulo 2^32.
+    /// Notes the time at which a probe arrived by the peer's clock, in microseconds modulo 2^32.
     pub(crate) fn handle_came(&mut self, token: u64, time: u32) {
         if let Self::Running(running) = self
-            && running.token | IN_TRAIN == token & !(INDEX & !IN_TRAIN)
-            && let Some(train) =
-                running.trains.get_mut((token & !IN_TRAIN & INDEX) as usize >> TURN)
+            && running.token == token & !INDEX
+            && token & IN_TRAIN != 0
         {
-            train.note_came((token & PLACE) as usize, time);
+            let index = (token & INDEX & !IN_TRAIN) as usize;
+            if let Some(train) = running.trains.get_mut(index >> TURN) {
+                train.note_came(index & PLACE, time);
+            }
         }
     }
 

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::control::frame::{MAX_FRAME_LEN, MAX_PAYLOAD_LEN};
+use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{Message, Writer};
 use mpt_wire::gre;
 use smallvec::{SmallVec, smallvec};
 
 use super::survey::{Due, INDEX, PROBES, SINGLE, Survey};
-use super::train::Spacing;
+use super::train::{self, Spacing};
 use crate::Tunnels;
 use crate::adaptive::{QUICK, Surveyed};
 use crate::path::model::Capacity;
@@ -29,6 +29,15 @@ const DRAINS: Duration = Duration::from_millis(50);
 const ANSWER: Duration = Duration::from_secs(2);
 /// An echo is waited for so much longer than usual.
 const LATE: Duration = Duration::from_millis(200);
+
+/// The kinds of probes of a survey.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It asks the peer for its permission.
+    Question,
+    Single,
+    InTrain,
+}
 
 impl Session {
     /// Asks for the surveys that are wanted, sends what is due of those that run, and ends them.
@@ -72,7 +81,7 @@ impl Session {
         }
         let token = shared.random.u64() | INDEX;
         path.survey = Survey::Asked { at: now, token };
-        self.send_survey_probe(now, i, (place, token), (PROBE_LEN, Some(PROBES)), shared);
+        self.send_survey_probe(now, i, (place, token), Kind::Question, shared);
     }
 
     fn continue_survey<P: Copy>(
@@ -83,20 +92,20 @@ impl Session {
         tunnels: &mut Tunnels<P>,
     ) {
         let expected = self.paths[i].liveness.rtt().longest_expected().unwrap_or(ANSWER);
-        let data = tunnels.path(self.paths[i].id).map_or(0, |path| path.sent().packets);
+        let data = tunnels.path_data_sent(self.paths[i].id);
         for _ in 0..AT_ONCE {
             let Survey::Running(running) = &mut self.paths[i].survey else { return };
             if running.next > now {
                 return;
             }
-            let (tokens, len): (SmallVec<[u64; 32]>, _) = match running.due() {
+            let (tokens, kind): (SmallVec<[u64; 32]>, _) = match running.due() {
                 Due::Single => {
                     running.next += INTERVAL;
-                    (smallvec![running.begin_single(now)], PROBE_LEN)
+                    (smallvec![running.begin_single(now)], Kind::Single)
                 }
                 Due::Train => {
                     running.next = now + DRAINS;
-                    (running.begin_train(data).collect(), MAX_PAYLOAD_LEN)
+                    (running.begin_train(data).collect(), Kind::InTrain)
                 }
                 Due::Nothing => return self.end_survey(now, i, tunnels),
             };
@@ -105,7 +114,7 @@ impl Session {
             }
             let Some(place) = self.keys.sending(now) else { continue };
             for token in tokens {
-                self.send_survey_probe(now, i, (place, token), (len, None), shared);
+                self.send_survey_probe(now, i, (place, token), kind, shared);
             }
         }
         if let Survey::Running(running) = &mut self.paths[i].survey {
@@ -124,8 +133,8 @@ impl Session {
         let outer = tunnels.path(id).map(|path| path.config().outer());
         let capacity = spacing.zip(outer).map(|(Spacing { usual, least }, outer)| {
             let gre = gre::Repr::control(self.identity.key).header_len();
-            let bytes = f64::from(mtu::outer(MAX_FRAME_LEN as u16, outer, gre as u16));
-            let most = (least > 0.0).then(|| bytes / least);
+            let bytes = f64::from(mtu::outer(train::FRAME_LEN as u16, outer, gre as u16));
+            let most = if least > 0.0 { bytes / least } else { f64::INFINITY };
             Capacity { usual: bytes / usual, most }
         });
         self.paths[i].survey = Survey::Done { at: now, usual };
@@ -138,20 +147,23 @@ impl Session {
         now: Instant,
         i: usize,
         (place, token): (Place, u64),
-        (len, ask): (usize, Option<u16>),
+        kind: Kind,
         shared: &mut Shared,
     ) {
         let Some((wire_id, destination)) = self.way(place, i) else { return };
         let clock = shared.clock.stamp(now);
         let write = |_: &mut Self, writer: &mut Writer<'_>, _: &mut _| {
             let _ = writer.push(&Message::Probe { token });
-            if let Some(probes) = ask {
-                let _ = writer.push(&Message::Survey { probes });
+            if kind == Kind::Question {
+                let _ = writer.push(&Message::Survey { probes: PROBES });
             }
-            if len == PROBE_LEN {
+            if kind == Kind::InTrain {
+                // The peer takes no delay from it, since the probes of a train wait for each other.
+                let _ = writer.pad_to(train::PAYLOAD_LEN);
+            } else {
                 let _ = writer.push(&clock);
+                let _ = writer.pad_to(PROBE_LEN);
             }
-            let _ = writer.pad_to(len);
             true
         };
         let sent = self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);

@@ -2,6 +2,13 @@
 //! after another, so the time between two arrivals shows what the path carries before there is data
 //! (packet dispersion; Dovrolis, Ramanathan, Moore 2004).
 
+use mpt_wire::control::frame::{MAX_FRAME_LEN, MAX_PAYLOAD_LEN};
+
+/// The length of a probe's frame, in bytes. An end answers a probe of this length with its time of
+/// arrival.
+pub(crate) const FRAME_LEN: usize = MAX_FRAME_LEN;
+/// The length of the messages in such a frame, in bytes.
+pub(crate) const PAYLOAD_LEN: usize = MAX_PAYLOAD_LEN;
 /// The probes of the first train.
 const FIRST: u16 = 4;
 /// A train is twice as long as the one before if that took no longer than this, in microseconds.
@@ -32,9 +39,8 @@ pub(crate) struct Train {
 }
 
 impl Train {
-    /// Returns the train that follows another one.
+    /// Returns the train that follows another one, which was not left out.
     pub(crate) fn after(before: Option<&Self>) -> Self {
-        let before = before.filter(|before| before.len() > 0);
         let len = before.map_or(FIRST.into(), |before| {
             let times = before.times();
             let took = |last: &f64| times.iter().all(|time| last - time <= SHORT);
@@ -77,7 +83,7 @@ pub(crate) struct Spacing {
     pub(crate) least: f64,
 }
 
-/// The sums of a least-squares line through the times of arrival in one or several trains. Jitter
+/// The sums for a least-squares line through the times of arrival in one or several trains. Jitter
 /// changes single times by more than a fast path takes for a probe.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fit {

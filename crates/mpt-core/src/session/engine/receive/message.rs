@@ -52,7 +52,7 @@ impl Session {
             Message::Survey { probes } if wanted.echo.is_some() => wanted.survey = Some(probes),
             Message::Survey { probes } => {
                 if let Some(path) = arrival.path.and_then(|i| self.paths.get_mut(i)) {
-                    let data = tunnels.path(path.id).map_or(0, |path| path.sent().packets);
+                    let data = tunnels.path_data_sent(path.id);
                     path.survey.handle_permission(now, probes, data);
                 }
             }

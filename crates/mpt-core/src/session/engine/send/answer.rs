@@ -7,6 +7,7 @@ use super::reply::Reply;
 use crate::session::Random;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::lifecycle::session::Session;
+use crate::session::engine::measurement::train;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::receive::arrival::Arrival;
 use crate::session::engine::receive::context::Context;
@@ -60,7 +61,7 @@ impl Session {
         let report = path.map(|i| self.report_entry(wire_id, i, tunnels));
         let now = at.now();
         let clock = shared.clock.stamp(now);
-        let came = (len == MAX_PAYLOAD_LEN).then(|| shared.clock.micros(at.arrived()));
+        let came = (len == train::PAYLOAD_LEN).then(|| shared.clock.micros(at.arrived()));
         let mut probes = 0;
         let write = |session: &mut Self, writer: &mut Writer<'_>, random: &mut Random| {
             if writer.push(&Message::Echo { token }).is_err() {
