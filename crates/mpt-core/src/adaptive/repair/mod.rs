@@ -62,8 +62,8 @@ const TRIES_ALONE: u32 = 2;
 const TRIES_TOGETHER: u32 = 1;
 /// The allowance that is added to the round-trip time of each try.
 const HELD_MORE: Duration = Duration::from_millis(2);
-/// The round-trip time below which, on all paths, nothing is repaired. TCP recovers quickly there,
-/// and a hold would be many times as long as that takes.
+/// The round-trip time below which, on all paths, nothing is repaired until random loss was measured.
+/// TCP recovers quickly there from an overflow, and a hold would be many times as long as that takes.
 pub(crate) const QUICK: Duration = Duration::from_millis(5);
 /// The time that queues, jitter and the wait for the next report take besides, in round-trip times:
 /// [`SLACK_SHORT`] of them up to [`SLACK_MOST`], or [`SLACK_LONG`] of them where that is more.
@@ -270,7 +270,9 @@ impl Adaptive {
         // flow gets its congestion signal from its own queue.
         let may_overflow =
             self.in_use().any(|path| path.model.is_bottleneck() || path.packets < BEGINNING);
-        self.repairs.keeping = self.repairs.on && far && (may_overflow || self.may_lose());
+        let worthwhile =
+            if far { may_overflow || self.may_lose() } else { self.repairs.loss_at.is_some() };
+        self.repairs.keeping = self.repairs.on && worthwhile;
         if !self.repairs.keeping {
             self.keeper.forget_all();
         }
