@@ -270,8 +270,7 @@ impl Adaptive {
         // flow gets its congestion signal from its own queue.
         let may_overflow =
             self.in_use().any(|path| path.model.is_bottleneck() || path.packets < BEGINNING);
-        let worthwhile =
-            if far { may_overflow || self.may_lose() } else { self.repairs.loss_at.is_some() };
+        let worthwhile = self.repairs.loss_at.is_some() || far && (may_overflow || self.may_lose());
         self.repairs.keeping = self.repairs.on && worthwhile;
         if !self.repairs.keeping {
             self.keeper.forget_all();
