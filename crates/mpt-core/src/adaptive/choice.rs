@@ -43,8 +43,13 @@ impl Adaptive {
     /// Sorts the paths of the active tier by their delay. A queue counts only above the threshold
     /// at which the path is given less, since a shorter one is ours and passes.
     pub(super) fn reorder_paths(&mut self) {
-        let active = self.paths.iter().flatten().filter(|path| path.member.up);
-        let tier = active.map(|path| path.member.tier).min();
+        let active = || self.paths.iter().flatten().filter(|path| path.member.up);
+        let tier = active().map(|path| path.member.tier).min();
+        // A path that is just up has no round-trip time yet, would seem to be the shortest one, and
+        // waits for its first probe if the other paths have one.
+        let measured =
+            |path: &super::Sender| path.usual_rtt > 0.0 || path.model.usual_delay().is_some();
+        let probed = active().any(|path| Some(path.member.tier) == tier && measured(path));
         // Delays between the clocks of both ends compare with each other, but not with half of a
         // round-trip time. One path that has both gives the difference of the two kinds, by which a
         // path without data is compared with those that carry some.
@@ -54,7 +59,8 @@ impl Adaptive {
         let mut keyed: smallvec::SmallVec<[(f64, f64, u16, f64); 8]> = smallvec::SmallVec::new();
         for (slot, path) in self.paths.iter().enumerate() {
             let Some(path) = path else { continue };
-            if !path.member.up || Some(path.member.tier) != tier {
+            let takes_part = path.member.up && Some(path.member.tier) == tier;
+            if !takes_part || (probed && !measured(path)) {
                 continue;
             }
             let model = &path.model;
@@ -116,5 +122,34 @@ impl Considered {
                 return Some(slot);
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::scheduler::Member;
+
+    fn set_rtt(adaptive: &mut Adaptive, slot: usize, millis: u64) {
+        let mut rtt = crate::session::Rtt::new();
+        rtt.record(Duration::from_millis(millis));
+        adaptive.set_rtt(slot, rtt.known().expect("a sample"));
+    }
+
+    #[test]
+    fn a_path_that_was_not_measured_yet_waits_beside_one_that_was() {
+        let mut adaptive = Adaptive::new(Instant::now());
+        for slot in 0..2 {
+            let member = Member { weight: 1, tier: 0, up: true, identity: slot as u64 };
+            adaptive.set(slot, Some(member), 36);
+        }
+        assert_eq!(adaptive.order[..], [0, 1], "nothing is known of either");
+        set_rtt(&mut adaptive, 1, 20);
+        assert_eq!(adaptive.order[..], [1]);
+        set_rtt(&mut adaptive, 0, 40);
+        assert_eq!(adaptive.order[..], [1, 0]);
     }
 }
