@@ -62,6 +62,9 @@ const LEAST_TARGET: Duration = Duration::from_millis(100);
 /// that waits.
 const LONG_TARGET: f64 = 200_000.0;
 const LONG_SHARE: f64 = 0.5;
+/// The share of the queue's room that is filled when a flow that fills it gets its first drop or
+/// mark. A flow in slow start doubles what waits until it takes notice.
+const FILLED: f64 = 0.5;
 /// Paths count as equally long where their delays differ by no more than this, in microseconds.
 const ALIKE: f64 = 4_000.0;
 /// The bytes of a packet from which on it may belong to a bulk flow.
@@ -453,7 +456,14 @@ impl Adaptive {
         let rtt = self.bulk_rtt() + self.repair_wait();
         let target = rtt.min(LONG_TARGET.max(LONG_SHARE * rtt));
         let target = Duration::from_micros(target as u64).max(LEAST_TARGET);
-        self.queue.set_target(target, (target / 4).max(LEAST_INTERVAL));
+        let interval = (target / 4).max(LEAST_INTERVAL);
+        // Where the paths carry much, so much would wait until then that the queue overflowed.
+        let rate = self.in_use().map(|path| path.model.most_delivered()).sum::<f64>();
+        let fits = FILLED * LIMITS.bytes as f64 / rate.max(1e-3) / 1e6;
+        let share = fits / (target + interval).as_secs_f64();
+        let [target, interval] =
+            [target, interval].map(|it| if share < 1.0 { it.mul_f64(share) } else { it });
+        self.queue.set_target(target, interval);
     }
 
     /// Returns the round-trip time that a bulk flow sees. Its packets are played out when the

@@ -106,6 +106,9 @@ pub(crate) struct Sender {
     pub(crate) marked: Option<u32>,
     /// The send time and the number of the latest packet that the path has delivered.
     pub(crate) delivered: Option<(i64, u32)>,
+    /// The time at which a packet last came on the path after one that left later, or may have,
+    /// since delays jittered; `None` while the path keeps the order of packets.
+    pub(crate) overtaken_at: Option<i64>,
     /// The send times and numbers of recent repairs over the path.
     pub(crate) resent: VecDeque<(i64, u32)>,
     pub(crate) repairs: RepairCounters,
@@ -159,6 +162,7 @@ impl Sender {
             given_at: 0,
             marked: None,
             delivered: None,
+            overtaken_at: None,
             resent: VecDeque::new(),
             repairs: RepairCounters::default(),
             kind: Kind::Unknown,
@@ -252,6 +256,15 @@ impl Sender {
     /// The receiver plays bulk out when that is over on each of the paths.
     pub(crate) fn margin(&self) -> f64 {
         (LATEST - USUAL) * self.model.sigma() + self.model.threshold()
+    }
+
+    /// Returns true if the path has delivered a packet that left after `left`. `number` is that of
+    /// a packet that left then for the first time.
+    pub(crate) fn has_passed(&self, number: Option<Sequence>, left: i64) -> bool {
+        self.delivered.is_some_and(|(time, other)| {
+            let after = number.is_some_and(|number| Sequence(other).is_after(number));
+            time > left || time == left && after
+        })
     }
 
     /// Returns true if a number was sent again over this path recently.

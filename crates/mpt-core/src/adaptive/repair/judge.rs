@@ -9,8 +9,8 @@ use super::super::Adaptive;
 use super::super::log::Sent;
 use super::super::path::{Compared, path_in};
 use super::keep::AGE;
-use super::state::{Lost, State};
-use super::{KNOWN, TRIES};
+use super::state::{Lost, State, Watched};
+use super::{KNOWN, QUICK, TRIES};
 use crate::sequence::Sequence;
 
 /// Numbers that are being repaired at a time.
@@ -138,23 +138,27 @@ impl Adaptive {
         let watched = std::mem::take(&mut self.repairs.watched);
         if let (Some(at), Some(covered)) = (before, lack.covered()) {
             let came =
-                |number: &&u32| Sequence(**number).is_before(covered) && !lack.misses(**number);
-            for &number in watched.iter().filter(came) {
-                self.record_late(now, at, number);
+                |it: &&Watched| Sequence(it.number).is_before(covered) && !lack.misses(it.number);
+            for &Watched { number, passed } in watched.iter().filter(came) {
+                self.record_late(now, at, number, passed);
             }
         }
         self.repairs.watched = watched;
         self.repairs.watched.clear();
     }
 
-    /// A number was still missing at `at`, by the peer's clock, and came then.
-    fn record_late(&mut self, now: i64, at: i64, number: u32) {
+    /// A number was still missing at `at`, by the peer's clock, and came then. If its path had
+    /// `passed` it, the path does not keep the order of packets.
+    fn record_late(&mut self, now: i64, at: i64, number: u32, passed: bool) {
         let Some(sent) = self.log.find(number) else { return };
         if sent.time < now - AGE || self.keeper.find(number).is_none() {
             // The peer no longer tells whether it has come.
             return;
         }
         let Some(path) = path_in(&mut self.paths, sent.slot) else { return };
+        if passed {
+            path.overtaken_at = Some(now);
+        }
         if let Some(base) = path.model.base_delay() {
             let lateness = (at - sent.time) as f64 - base - path.model.queue();
             path.model.record_late(now, sent.time, lateness);
@@ -183,6 +187,7 @@ impl Adaptive {
         if judged >= FEW && judged > lost.saturating_mul(2) {
             let lateness = (2.0 * path.model.lateness()).clamp(LEAST_LATENESS, MOST_LATENESS);
             path.model.record_late(now, now, lateness);
+            path.overtaken_at = Some(now);
         }
     }
 
@@ -196,7 +201,12 @@ impl Adaptive {
                 }
                 let number = first.wrapping_add(u32::from(offset));
                 if self.repairs.find(Sequence(number)).is_err() {
-                    self.repairs.watched.push(number);
+                    let passed = self.log.find(number).is_some_and(|sent| {
+                        let path =
+                            sent.slot.and_then(|slot| self.paths[usize::from(slot)].as_ref());
+                        path.is_some_and(|path| path.has_passed(Some(Sequence(number)), sent.time))
+                    });
+                    self.repairs.watched.push(Watched { number, passed });
                 }
             }
         }
@@ -249,6 +259,9 @@ impl Adaptive {
                     late.push(lost.number.0);
                 }
                 if let Some(path) = path_in(paths, lost.slot) {
+                    if itself && lost.passed {
+                        path.overtaken_at = Some(now);
+                    }
                     path.repairs.late += u64::from(itself);
                     path.repairs.repaired += u64::from(!itself);
                 }
@@ -257,7 +270,7 @@ impl Adaptive {
         });
         if let Some(at) = at {
             for number in late {
-                self.record_late(now, at, number);
+                self.record_late(now, at, number, false);
             }
         }
     }
@@ -305,13 +318,17 @@ impl Adaptive {
                 let Some(kept) = self.keeper.find(number.0) else {
                     return self.repairs.refusals.push(number);
                 };
+                let mut passed = false;
                 if let Some(path) = path_in(&mut self.paths, slot) {
+                    passed = path.has_passed(Some(number), left);
                     path.note_judged(number);
                     let bytes = f64::from(kept.bytes + path.overhead);
                     self.repairs.tokens = (self.repairs.tokens + PER_LOST * bytes).min(BURST);
                 }
                 let state = if can_repeat(number.0) { State::Pending } else { State::GivenUp };
-                self.repairs.lost.insert(place, Lost { number, slot, left, tries: 0, state });
+                self.repairs
+                    .lost
+                    .insert(place, Lost { number, slot, left, passed, tries: 0, state });
                 match state {
                     State::Pending => self.repairs.pending.push_back(number.0),
                     _ => self.repairs.refusals.push(number),
@@ -336,13 +353,11 @@ impl Adaptive {
             return true;
         }
         let model = &path.model;
-        let passed = path.delivered.is_some_and(|(time, other)| {
-            let after = number.is_some_and(|number| Sequence(other).is_after(number));
-            time > left || time == left && after
-        });
+        let passed = path.has_passed(number, left);
         let (known, sigma) = (model.knows_jitter(), model.sigma());
-        let lateness = model.lateness();
-        if passed && known && sigma == 0.0 && lateness == 0.0 {
+        let quick = model.rtt() < QUICK.as_micros() as f64;
+        let in_order = if quick { path.overtaken_at.is_none() } else { model.lateness() == 0.0 };
+        if passed && known && sigma == 0.0 && in_order {
             return true;
         }
         let (Some(at), Some(base)) = (at, model.presumed_delay()) else { return false };
@@ -355,6 +370,6 @@ impl Adaptive {
         let deviations = if lossy { DEVIATIONS_LOSSY } else { DEVIATIONS };
         let unknown = if known { 0.0 } else { UNKNOWN_JITTER };
         let jitter = (deviations * sigma + model.chance()).max(unknown);
-        waited > jitter.max(lateness) + margin
+        waited > jitter.max(model.lateness()) + margin
     }
 }

@@ -41,6 +41,9 @@ const REMEMBERED: i64 = 600_000_000;
 /// trial comes and goes, and without this time the hold of the inner flow would come and go with
 /// it.
 const LINGERS: i64 = 2_000_000;
+/// Time for which a path counts as one on which packets overtake one another after it was, in
+/// microseconds.
+const OVERTAKES: i64 = 20_000_000;
 /// The number of counted packets below which a path may lose packets, whatever it has shown.
 const KNOWN: u32 = 1_000;
 /// The share of lost packets below which a path counts as one without loss.
@@ -161,7 +164,7 @@ impl Adaptive {
 
     /// Returns how long the inner flow waits for repairs, in microseconds.
     pub(super) fn repair_wait(&self) -> f64 {
-        if !self.is_keeping() || !self.repairs_losses() || !self.may_lose() {
+        if !self.is_keeping() || !self.repairs_losses() || !self.may_lose() || !self.is_far() {
             return 0.0;
         }
         let rtt = self.in_use().map(|path| path.model.rtt()).fold(f64::INFINITY, f64::min);
@@ -183,7 +186,8 @@ impl Adaptive {
         let worst = self.in_use().map(|path| path.loss()).fold(0.0, f64::max);
         let least = u16::from(self.may_lose());
         let loss = (worst * f64::from(u16::MAX)).ceil() as u16;
-        self.repairs.keeping.then_some((from, loss.max(least)))
+        let loss = if self.is_far() { loss.max(least) } else { 0 };
+        self.repairs.keeping.then_some((from, loss))
     }
 
     /// Returns the lowest number that may be sent again; `None` while nothing is kept.
@@ -197,7 +201,7 @@ impl Adaptive {
         self.keeper.forget_all();
     }
 
-    fn in_use(&self) -> impl Iterator<Item = &super::path::Sender> {
+    pub(super) fn in_use(&self) -> impl Iterator<Item = &super::path::Sender> {
         self.paths.iter().flatten().filter(|path| path.role.carries_bulk())
     }
 
@@ -241,10 +245,19 @@ impl Adaptive {
         self.repairs.unknown
     }
 
+    /// Returns true unless all paths are so quick that TCP itself makes up for an overflow.
+    fn is_far(&self) -> bool {
+        self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK.as_micros() as f64)
+    }
+
     /// Decides whether what leaves from now on is kept.
     pub(super) fn update_keeping(&mut self, now: i64) {
         for (slot, path) in self.paths.iter_mut().enumerate() {
             let Some(path) = path else { continue };
+            if path.model.sigma() > 0.0 {
+                path.overtaken_at = Some(now);
+            }
+            path.overtaken_at = path.overtaken_at.filter(|&at| now - at < OVERTAKES);
             let (counted, loss) = path.model.loss();
             let lossy = loss > LITTLE;
             path.lossy_since = if lossy { path.lossy_since.or(Some(now)) } else { None };
@@ -264,13 +277,21 @@ impl Adaptive {
             self.repairs.possible_at = now;
         }
         self.repairs.lingers = now - self.repairs.possible_at < LINGERS;
-        let far =
-            self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK.as_micros() as f64);
+        // Slow start depends on each of the first packets, of which nobody knows yet whether they are
+        // lost.
+        let begins = self.in_use().any(|path| path.packets < BEGINNING);
         // Packets that overflow are repaired like those that are lost at random, since the inner
         // flow gets its congestion signal from its own queue.
-        let may_overflow =
-            self.in_use().any(|path| path.model.is_bottleneck() || path.packets < BEGINNING);
-        let worthwhile = self.repairs.loss_at.is_some() || far && (may_overflow || self.may_lose());
+        let may_overflow = || self.in_use().any(|path| path.model.is_bottleneck());
+        let has_lost = |path: &super::path::Sender| {
+            path.repairs.lost as f64 > LITTLE * f64::from(path.packets)
+        };
+        let worthwhile = self.repairs.loss_at.is_some()
+            || begins
+            || match self.is_far() {
+                true => may_overflow() || self.may_lose(),
+                false => self.in_use().any(has_lost),
+            };
         self.repairs.keeping = self.repairs.on && worthwhile;
         if !self.repairs.keeping {
             self.keeper.forget_all();

@@ -13,8 +13,18 @@ pub(in crate::adaptive) struct Lost {
     pub(in crate::adaptive) slot: Option<u16>,
     /// The time at which the number left there.
     pub(in crate::adaptive) left: i64,
+    /// True if the path had delivered a packet that left later when the number was judged.
+    pub(in crate::adaptive) passed: bool,
     pub(in crate::adaptive) tries: u8,
     pub(in crate::adaptive) state: State,
+}
+
+/// A number that is missing and was not judged to be lost.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::adaptive) struct Watched {
+    pub(in crate::adaptive) number: u32,
+    /// True if its path has delivered a packet that left later.
+    pub(in crate::adaptive) passed: bool,
 }
 
 /// The state of a number that is being repaired.
@@ -58,7 +68,7 @@ pub(in crate::adaptive) struct Repairs {
     pub(in crate::adaptive) blocked_until: i64,
     /// Numbers that the last report named as missing and that were not judged to be lost, with the
     /// life of the peer's clock and the time of that report.
-    pub(in crate::adaptive) watched: Vec<u32>,
+    pub(in crate::adaptive) watched: Vec<Watched>,
     pub(in crate::adaptive) watched_at: Option<(u32, i64)>,
     /// The refusals that the peer is to be told.
     pub(in crate::adaptive) refusals: Refusals,

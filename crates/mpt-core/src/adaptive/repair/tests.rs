@@ -1,3 +1,4 @@
+mod quick;
 mod scene;
 
 use std::time::Duration;

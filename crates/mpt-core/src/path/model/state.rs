@@ -157,6 +157,12 @@ impl Model {
         })
     }
 
+    /// Returns the greatest rate that the path has delivered in the last seconds, in bytes per
+    /// microsecond.
+    pub(crate) fn most_delivered(&self) -> f64 {
+        self.rates.best()
+    }
+
     /// Returns the rate that the path may be expected to carry alone. Where it has grown far beyond
     /// that of the last cut, the cut has not shown the capacity.
     pub(crate) fn expected_rate(&self) -> f64 {

@@ -19,13 +19,15 @@ use crate::path::mtu;
 use crate::reorder::Losses;
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::lifecycle::session::Session;
+use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::shared::Shared;
 use crate::{ConnectionId, Tunnels};
 
-/// Time between two messages while something is missing and at least half of [`BURST`] is left. With a quarter left it is twice as long, and four
-/// times with less: a slow start that has carried little yet is better asked late than not at all for a while.
+/// Time between two messages while something is missing and at least half of [`BURST`] is left; the quickest round-trip time where that is shorter,
+/// since a flow has a small window there and waits for each repair. With a quarter left it is twice as long, and four times with less: a slow start
+/// that has carried little yet is better asked late than not at all for a while.
 const INTERVAL: Duration = Duration::from_millis(5);
-/// Time after which the peer is asked where nothing was missing before: other paths may fill the gap.
+/// The shortest time between two messages, and the time after which the peer is asked where nothing was missing before: other paths may fill the gap.
 const AT_ONCE: Duration = Duration::from_millis(1);
 /// The peer says again and again what it keeps; when it no longer does, it is not asked after this time.
 const KEPT_FOR: Duration = Duration::from_secs(2);
@@ -62,13 +64,17 @@ impl Session {
         };
         let paths = self.paths.iter().filter(|path| path.is_up()).count();
         let time = self.quickest_rtt().map(|rtt| held(rtt, paths));
+        // The usual time, since the least of many is none that packets have where delays jitter.
+        let usual = |path: &SessionPath| Some(path.liveness.rtt().known()?.smoothed);
+        let usual = self.paths.iter().filter_map(usual).min();
+        let every = usual.map_or(INTERVAL, |rtt| rtt.clamp(AT_ONCE, INTERVAL));
         tunnels.set_repair_time(id, time, losses);
         let until = now + KEPT_FOR;
         match &mut self.learning.asking {
-            Some(asking) => asking.until = until,
+            Some(asking) => (asking.until, asking.every) = (until, every),
             asking => {
                 let came = bytes_received(tunnels, id);
-                *asking = Some(Asking { until, at: None, last: now, tokens: BURST, came });
+                *asking = Some(Asking { until, every, at: None, last: now, tokens: BURST, came });
             }
         }
     }
@@ -96,7 +102,7 @@ impl Session {
     /// Something is missing after nothing was.
     pub(crate) fn ask_soon(&mut self, now: Instant) {
         if let Some(asking) = &mut self.learning.asking {
-            let at = (now + AT_ONCE).max(asking.last + INTERVAL);
+            let at = (now + AT_ONCE).max(asking.last + asking.every);
             asking.at = Some(asking.at.map_or(at, |due| due.min(at)));
         }
     }
@@ -140,7 +146,7 @@ impl Session {
         (asking.tokens, asking.came) =
             ((asking.tokens + more).min(BURST), asking.came.max(asking.came + more * SHARE));
         if asking.tokens < AROUND {
-            asking.at = Some(now + INTERVAL);
+            asking.at = Some(now + asking.every);
             return;
         }
         if let Err(at) = shared.frames.take(now) {
@@ -294,9 +300,9 @@ impl Asking {
     /// Returns the time until the next message while something is missing.
     fn interval(&self) -> Duration {
         match self.tokens {
-            tokens if tokens >= BURST / 2 => INTERVAL,
-            tokens if tokens >= BURST / 4 => 2 * INTERVAL,
-            _ => 4 * INTERVAL,
+            tokens if tokens >= BURST / 2 => self.every,
+            tokens if tokens >= BURST / 4 => 2 * self.every,
+            _ => 4 * self.every,
         }
     }
 }

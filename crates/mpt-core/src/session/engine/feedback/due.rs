@@ -42,6 +42,8 @@ pub(crate) struct Asking {
     pub(crate) last: Instant,
     /// Bytes that may be spent, and the bytes that had come when they were last added to.
     pub(crate) tokens: u64,
+    /// Time between two messages while something is missing.
+    pub(crate) every: Duration,
     pub(crate) came: u64,
 }
 
