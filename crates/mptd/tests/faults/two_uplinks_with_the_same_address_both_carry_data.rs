@@ -127,7 +127,9 @@ fn also_when_one_gets_its_lease_after_the_start() {
     home.a.ip("route add default via 192.168.1.1 dev eth0");
     home.a.ip("addr del 192.168.1.7/24 dev eth1");
     let [a, b] = home.configs();
-    let (a, b) = (Daemon::start(&home.a, &a), Daemon::start(&home.b, &b));
+    let (a, mut b) = (Daemon::start(&home.a, &a), Daemon::start(&home.b, &b));
+    // Paths without a session are up whether the peer runs or not.
+    b.wait_until_up();
     wait_for("mptd answers", || std::os::unix::net::UnixStream::connect(a.socket()).ok());
     wait_for_state(&a, "line1", PathState::Up);
     wait_for_state(&a, "line2", PathState::Down);
