@@ -109,27 +109,23 @@ fn every_figure_is_that_of_its_uplink() {
     let [a, b] = pair.start(&configs);
     lose_some(&pair.b, "line2");
     let stream = Stream::start(&pair.a, &pair.b, "10.72.0.2:5001");
-    // A path that loses so much carries bulk at first only.
-    let mut carried = false;
     let status = wait_within(Duration::from_secs(90), "everything is known", || {
         let (_, value) = json(&a);
         // Seen only where this fails.
         eprintln!("{value}");
         let (first, second) = (uplink(&value, "line1"), uplink(&value, "line2"));
         let known = [first, second].iter().all(|path| {
-            let positive = ["capacity_bits_per_second", "rtt_us"];
+            let positive = ["sent_bits_per_second", "capacity_bits_per_second", "rtt_us"];
             positive.iter().all(|key| path[key].as_u64().is_some_and(|it| it > 0))
                 && ["jitter_us", "queue_us", "lost_per_million"]
                     .iter()
                     .all(|key| path[key].is_u64())
         });
-        let sends = |path: &Value| path["sent_bits_per_second"].as_u64() > Some(0);
-        carried |= sends(second);
         // One in ten is lost on the second line.
         let lossy = second["lost_per_million"].as_u64() > Some(30_000)
             && second["lost_per_million"].as_u64() > first["lost_per_million"].as_u64();
         let rate = |path: &Value| path["capacity_bits_per_second"].as_u64();
-        (known && lossy && carried && sends(first) && rate(first) > rate(second)).then_some(value)
+        (known && lossy && rate(first) > rate(second)).then_some(value)
     });
     let tunnel = &status["connections"][0];
     assert!(tunnel["received_bits_per_second"].as_u64() > Some(0), "acknowledgements: {status:#}");
