@@ -83,8 +83,7 @@ impl Adaptive {
 }
 
 /// Returns the rate that a TCP flow reaches over these paths, in bits per microsecond: their summed
-/// rate, and at most what their loss allows (Mathis et al. 1997: 1.22 segments per round-trip time,
-/// divided by the root of the loss).
+/// rate, and at most what their loss allows ([`tcp_rate`]).
 ///
 /// If losses are repaired, the loss that remains counts. A packet is lost for good only if it is lost on its own path, then on the path with the
 /// least loss, and then on both of the two paths with the least (`docs/repair.md`). `paths` begins with these two.
@@ -95,7 +94,13 @@ fn flow_rate(paths: &[Candidate], repairs: bool) -> f64 {
     let least = repair(paths.first());
     let loss = if repairs { mean * least * least * repair(paths.get(1)) } else { mean };
     let rtt = paths.iter().map(|it| it.rtt).fold(0.0, f64::max);
-    rate.min(1.22 * SEGMENT / (rtt.max(1.0) * loss.sqrt().max(1e-9)))
+    rate.min(tcp_rate(rtt, loss))
+}
+
+/// Returns the rate that a TCP flow reaches at most, in bits per microsecond, with this round-trip
+/// time in microseconds and this share of lost packets (Mathis et al. 1997).
+pub(super) fn tcp_rate(rtt: f64, loss: f64) -> f64 {
+    1.22 * SEGMENT / (rtt.max(1.0) * loss.sqrt().max(1e-9))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub(crate) use self::judge::Lack;
 use self::keep::{AGE, Kept};
 use self::state::{Repairs, State};
 use super::path::{Kind, Role, path_in};
+use super::role::tcp_rate;
 use super::{Adaptive, Surveyed, Tag};
 use crate::path::feedback::Ranges;
 use crate::sequence::Sequence;
@@ -65,9 +66,12 @@ const TRIES_ALONE: u32 = 2;
 const TRIES_TOGETHER: u32 = 1;
 /// The allowance that is added to the round-trip time of each try.
 const HELD_MORE: Duration = Duration::from_millis(2);
-/// The round-trip time below which, on all paths, nothing is repaired until random loss was measured.
-/// TCP recovers quickly there from an overflow, and a hold would be many times as long as that takes.
+/// The round-trip time below which, on all paths, bulk is not held for repairs. TCP recovers quickly
+/// there from a loss, and a hold would be many times as long as that takes.
 pub(crate) const QUICK: Duration = Duration::from_millis(5);
+/// The loss from which a flow over quick paths recovers by itself, unless they deliver more than it
+/// reaches then.
+const ENDURED: f64 = 0.1;
 /// The time that queues, jitter and the wait for the next report take besides, in round-trip times:
 /// [`SLACK_SHORT`] of them up to [`SLACK_MOST`], or [`SLACK_LONG`] of them where that is more.
 const SLACK_SHORT: f64 = 3.0;
@@ -250,6 +254,14 @@ impl Adaptive {
         self.paths.iter().flatten().any(|path| path.model.rtt() >= QUICK.as_micros() as f64)
     }
 
+    /// Returns true if the paths in use have delivered more than a flow over them reaches where
+    /// [`ENDURED`] of its packets are lost.
+    fn outruns_tcp(&self) -> bool {
+        let delivered: f64 = self.in_use().map(|path| 8.0 * path.model.most_delivered()).sum();
+        let rtt = self.in_use().map(|path| path.model.rtt()).fold(0.0, f64::max);
+        delivered > tcp_rate(rtt, ENDURED)
+    }
+
     /// Decides whether what leaves from now on is kept.
     pub(super) fn update_keeping(&mut self, now: i64) {
         for (slot, path) in self.paths.iter_mut().enumerate() {
@@ -287,10 +299,9 @@ impl Adaptive {
             path.repairs.lost as f64 > LITTLE * f64::from(path.packets)
         };
         let worthwhile = self.repairs.loss_at.is_some()
-            || begins
             || match self.is_far() {
-                true => may_overflow() || self.may_lose(),
-                false => self.in_use().any(has_lost),
+                true => begins || may_overflow() || self.may_lose(),
+                false => self.outruns_tcp() && (begins || self.in_use().any(has_lost)),
             };
         self.repairs.keeping = self.repairs.on && worthwhile;
         if !self.repairs.keeping {

@@ -2,17 +2,46 @@
 
 use std::time::Duration;
 
-use super::scene::{Scene, received};
+use super::scene::{BYTES, Scene, received};
+use crate::adaptive::{Received, RttEstimate};
 use crate::adaptive::repair::BEGINNING;
 
-/// A sender over one path of half a millisecond, that has carried a few packets.
-fn quick() -> Scene {
-    let mut scene = Scene::new(1, 0);
+fn half_a_millisecond() -> RttEstimate {
     let mut rtt = crate::session::Rtt::new();
     (0..50).for_each(|_| rtt.record(Duration::from_micros(500)));
-    scene.adaptive.set_rtt(0, rtt.known().expect("samples"));
+    rtt.known().expect("samples")
+}
+
+/// A sender over one path of half a millisecond, that has carried a gigabit per second.
+fn quick() -> Scene {
+    let mut scene = Scene::new(1, 0);
+    scene.adaptive.set_rtt(0, half_a_millisecond());
     scene.warm_up();
+    carry(&mut scene, 4_000, u32::MAX);
     scene
+}
+
+/// Sends so many packets at a gigabit per second, of which one in `lost` is lost and repaired, and
+/// reports what came.
+fn carry(scene: &mut Scene, count: u32, lost: u32) {
+    for n in 1..=count {
+        let number = scene.send();
+        if n % lost == 0 {
+            let later = scene.send();
+            scene.miss(&[(0, later)], &[(number, 1)]);
+            // The repair has come.
+            scene.now += Duration::from_millis(15);
+            scene.miss(&[(0, later)], &[]);
+        }
+        if n % 100 == 0 {
+            scene.now += Duration::from_millis(1);
+            let (time, packets) = (scene.clock() + 10_000, scene.sent.len() as u32);
+            let highest = scene.number.wrapping_sub(1);
+            let received =
+                Received { packets, bytes: packets * BYTES, ..received(0, highest) };
+            scene.report(&[(0, highest, time)], &[received]);
+        }
+    }
 }
 
 /// Reports a number as missing, that arrives 8 ms later. `others` is the highest one that has
@@ -45,27 +74,6 @@ fn a_packet_that_was_overtaken_delays_the_repairs_of_those_after_it() {
     assert_eq!(scene.miss(&[(0, later)], &[(number, 1)]), [(number, vec![0])]);
 }
 
-/// Sends so many packets, of which one in `lost` is lost, and reports those that came.
-fn carry(scene: &mut Scene, count: u32, lost: u32) {
-    let mut came = 0;
-    for n in 1..=count {
-        let number = scene.send();
-        if n % lost == 0 {
-            let later = scene.send();
-            scene.miss(&[(0, later)], &[(number, 1)]);
-            scene.miss(&[(0, later)], &[]);
-        }
-        came = number;
-        if n % 100 == 0 {
-            scene.now += Duration::from_millis(1);
-            let time = scene.clock();
-            scene.report(&[(0, number, time)], &[received(0, number)]);
-        }
-    }
-    let time = scene.clock();
-    scene.report(&[(0, came, time)], &[received(0, came)]);
-}
-
 #[test]
 fn packets_are_kept_from_the_beginning_and_for_as_long_as_some_are_lost() {
     let mut clean = quick();
@@ -76,4 +84,19 @@ fn packets_are_kept_from_the_beginning_and_for_as_long_as_some_are_lost() {
     let mut lossy = quick();
     carry(&mut lossy, BEGINNING + 200, 1_000);
     assert!(lossy.adaptive.is_keeping());
+}
+
+#[test]
+fn nothing_is_kept_over_paths_that_deliver_less_than_tcp_reaches_in_spite_of_losses() {
+    let mut scene = Scene::new(1, 0);
+    scene.adaptive.set_rtt(0, half_a_millisecond());
+    scene.warm_up();
+    for _ in 0..1_000 {
+        let number = scene.send();
+        scene.now += Duration::from_millis(1);
+        let (time, packets) = (scene.clock() + 10_000, scene.sent.len() as u32);
+        let received = Received { packets, bytes: packets * BYTES, ..received(0, number) };
+        scene.report(&[(0, number, time)], &[received]);
+        assert!(!scene.adaptive.is_keeping(), "11 Mbit/s, packet {number}");
+    }
 }
