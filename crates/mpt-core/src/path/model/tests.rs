@@ -303,6 +303,25 @@ fn a_rate_does_not_leap_where_delays_wander() {
     assert!(rate < 1.4 * LINK, "{rate} bytes per microsecond");
 }
 
+/// What a leap gives a path too much waits there until a report shows it, which takes a round-trip time.
+#[test]
+fn a_rate_leaps_less_on_a_path_that_is_long() {
+    let most = |rtt: f64| {
+        let mut bench = Bench::new();
+        bench.model.set_rtt(rtt);
+        bench.run(5_000_000, LINK, 0.0);
+        assert!(bench.model.is_bottleneck());
+        let rates = (0..500).map(|_| {
+            bench.run(20_000, LINK, 0.0);
+            bench.model.rate()
+        });
+        rates.fold(0.0, f64::max)
+    };
+    let (short, long) = (most(2.0 * DELAY as f64), most(300_000.0));
+    assert!(short > 1.3 * LINK, "{short} bytes per microsecond");
+    assert!(long < 1.25 * LINK, "{long} bytes per microsecond");
+}
+
 /// Delays wander further than the probes before the data have shown, while a flow gives the path a tenth of what it
 /// carries. The path loses none of its rate by that, since so little makes no queue.
 #[test]

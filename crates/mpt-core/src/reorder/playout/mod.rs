@@ -451,9 +451,14 @@ impl<P: Copy> PlayOut<P> {
         latest.unwrap_or_else(|| arrived - self.hold.present().unwrap_or(0)).max(earliest)
     }
 
-    /// Returns the send time of a number, or `guess` as long as the peer has not sent it.
+    /// Returns the send time of a number. As long as the peer has not sent it, that is `guess`, or
+    /// the send time of a later number if that is earlier: a message with send times may be lost,
+    /// and a packet that was sent again has arrived much later than its send time suggests.
     fn left(&self, number: Sequence, guess: i64) -> Left {
-        self.times.between(number).unwrap_or(Left { at: guess, waited: 0 })
+        self.times.between(number).unwrap_or_else(|| {
+            let bound = self.times.bound(number).unwrap_or(i64::MAX);
+            Left { at: guess.min(bound), waited: 0 }
+        })
     }
 
     /// Returns the time at which a number is played out if none before it is missing.
@@ -576,6 +581,7 @@ impl<P: Copy> PlayOut<P> {
 
     /// Moves on where no bulk waits, so that no number is waited for longer than bulk would be.
     pub(super) fn follow(&mut self, now: Instant) {
+        self.times.forget_before(self.front);
         if self.bulk.is_empty()
             && let Some(hold) = self.hold.present()
         {

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use crate::path::feedback::PAUSE;
 use crate::sequence::Sequence;
 
-/// The most anchors that are kept. With 32 new ones in 20 ms they cover the last 600 ms.
-const MOST: usize = 1_024;
+/// The most anchors that are kept. With 32 new ones in 20 ms they cover 2.5 s, which is longer than
+/// any packet waits.
+const MOST: usize = 4_096;
 /// Times that differ by no more than this count as equal, in microseconds.
 const ROUNDING: i64 = 500;
 
@@ -99,6 +100,19 @@ impl SendTimes {
         let into = i64::from(number.ahead_of(before.number));
         let part = |from: i64, to: i64| from + (to - from) * into / span;
         Some(Left { at: part(before.sent, after.sent), waited: before.waited.min(after.waited) })
+    }
+
+    /// Returns the time by which a number had left, if a later one is known to have left by then.
+    pub(super) fn bound(&self, number: Sequence) -> Option<i64> {
+        let place = self.anchors.partition_point(|it| !it.number.is_after(number));
+        Some(self.anchors.get(place)?.sent)
+    }
+
+    /// Forgets the send times that are needed for no number from this one on.
+    pub(super) fn forget_before(&mut self, number: Sequence) {
+        while self.anchors.get(1).is_some_and(|second| !second.number.is_after(number)) {
+            self.anchors.pop_front();
+        }
     }
 
     /// Returns the send time of the last anchor.

@@ -29,8 +29,11 @@ const CALM: u8 = 3;
 const LEAP: f64 = 2.0;
 /// The most by which the rate may exceed the best delivered rate after a step.
 pub(super) const BOUND: f64 = 1.2;
-/// The most by which the rate may exceed the best delivered rate after a leap.
+/// The most by which the rate may exceed the best delivered rate after a leap. It is less on a path
+/// so long that more than [`LEAP_QUEUE`] would wait before a report shows the queue.
 const LEAP_BOUND: f64 = 1.5;
+/// Microseconds.
+const LEAP_QUEUE: f64 = 50_000.0;
 
 impl Model {
     /// Handles a report. `fresh` is true if it shows the queue anew, and `over_now` if a queue
@@ -78,7 +81,8 @@ impl Model {
     fn grow(&mut self, now: i64, calm: u8) {
         let (best, jitters) = (self.rates.best(), self.sigma() > 0.0);
         let (wanted, bound) = if calm >= CALM && !jitters && !self.wanders() {
-            (LEAP * self.rate, LEAP_BOUND * best)
+            let bound = (1.0 + LEAP_QUEUE / self.rtt()).clamp(BOUND, LEAP_BOUND);
+            (LEAP * self.rate, bound * best)
         } else {
             let rtt = self.rtt().max(GROWTH_RTT);
             let growth = GROWTH * self.step() as f64 / (rtt * rtt);
