@@ -10,7 +10,7 @@ use super::super::log::Sent;
 use super::super::path::{Compared, path_in};
 use super::keep::AGE;
 use super::state::{Lost, State, Watched};
-use super::{KNOWN, QUICK, TRIES};
+use super::{KNOWN, TRIES};
 use crate::sequence::Sequence;
 
 /// Numbers that are being repaired at a time.
@@ -32,6 +32,8 @@ const DEVIATIONS_LOSSY: f64 = 3.8;
 const MUCH: f64 = 0.005;
 /// The lateness that is expected of a path of unknown jitter, in microseconds.
 const UNKNOWN_JITTER: f64 = 40_000.0;
+/// The margin of a path that keeps the order of packets, in its thresholds.
+const IN_ORDER: f64 = 3.0;
 /// Missing numbers that are watched: the oldest, which are the latest to come.
 const WATCHED: usize = 64;
 /// Packets of a path after which those that are lost are compared with those that were held for lost.
@@ -355,16 +357,21 @@ impl Adaptive {
         let model = &path.model;
         let passed = path.has_passed(number, left);
         let (known, sigma) = (model.knows_jitter(), model.sigma());
-        let quick = model.rtt() < QUICK.as_micros() as f64;
-        let in_order = if quick { path.overtaken_at.is_none() } else { model.lateness() == 0.0 };
-        if passed && known && sigma == 0.0 && in_order {
+        let in_order = known && sigma == 0.0 && path.overtaken_at.is_none();
+        if passed && in_order {
             return true;
         }
         let (Some(at), Some(base)) = (at, model.presumed_delay()) else { return false };
         let waited = (at - left) as f64 - base - model.queue();
         // The queue is known from packets that left some time ago, and may have grown since.
         let threshold = model.threshold();
-        let margin = if passed { threshold / 2.0 } else { threshold.max(model.rtt() / 4.0) };
+        let long = threshold.max(model.rtt() / 4.0);
+        let margin = match (passed, in_order) {
+            (true, _) => threshold / 2.0,
+            // The next packet shows what is lost, unless the path is dead.
+            (false, true) => long.max(IN_ORDER * threshold),
+            (false, false) => long,
+        };
         let (counted, loss) = model.loss();
         let lossy = counted < KNOWN || loss > MUCH;
         let deviations = if lossy { DEVIATIONS_LOSSY } else { DEVIATIONS };

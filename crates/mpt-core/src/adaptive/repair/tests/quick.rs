@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::scene::{BYTES, Scene, received};
-use crate::adaptive::{Received, RttEstimate};
 use crate::adaptive::repair::BEGINNING;
+use crate::adaptive::{Received, RttEstimate};
 
 fn half_a_millisecond() -> RttEstimate {
     let mut rtt = crate::session::Rtt::new();
@@ -37,8 +37,7 @@ fn carry(scene: &mut Scene, count: u32, lost: u32) {
             scene.now += Duration::from_millis(1);
             let (time, packets) = (scene.clock() + 10_000, scene.sent.len() as u32);
             let highest = scene.number.wrapping_sub(1);
-            let received =
-                Received { packets, bytes: packets * BYTES, ..received(0, highest) };
+            let received = Received { packets, bytes: packets * BYTES, ..received(0, highest) };
             scene.report(&[(0, highest, time)], &[received]);
         }
     }
