@@ -57,7 +57,8 @@ fn a_filter_that_forwards_nothing() {
     let (client, server) = (&scene.clients[0], &scene.server);
     drop_everything(server, "forward");
     let printed = server.succeeds(&["setup", "server"]);
-    client.succeeds(&["join", &line_of(&printed)]);
+    // Nothing gets past the tunnel, should its paths be down for a moment.
+    client.succeeds(&["join", "--fallback", "block", &line_of(&printed)]);
     let connects = || {
         let _listener = scene.router.run(|| TcpListener::bind((ROUTER, 7001))).unwrap();
         let address = format!("{ROUTER}:7001").parse().unwrap();
