@@ -183,6 +183,12 @@ impl Model {
         self.probed.unwrap_or(UNKNOWN_RTT)
     }
 
+    /// Returns the factor by which the rate may exceed the delivered one so that no more than `queue`
+    /// waits before a report shows it, which takes a round-trip time. `queue` is in microseconds.
+    pub(super) fn unseen(&self, queue: f64) -> f64 {
+        1.0 + queue / self.rtt()
+    }
+
     /// Returns the length of a growth step, in microseconds.
     pub(super) fn step(&self) -> i64 {
         LEAST_STEP.max(self.rtt()) as i64

@@ -451,16 +451,6 @@ impl<P: Copy> PlayOut<P> {
         latest.unwrap_or_else(|| arrived - self.hold.present().unwrap_or(0)).max(earliest)
     }
 
-    /// Returns the send time of a number. As long as the peer has not sent it, that is `guess`, or
-    /// the send time of a later number if that is earlier: a message with send times may be lost,
-    /// and a packet that was sent again has arrived much later than its send time suggests.
-    fn left(&self, number: Sequence, guess: i64) -> Left {
-        self.times.between(number).unwrap_or_else(|| {
-            let bound = self.times.bound(number).unwrap_or(i64::MAX);
-            Left { at: guess.min(bound), waited: 0 }
-        })
-    }
-
     /// Returns the time at which a number is played out if none before it is missing.
     fn due(&self, number: Sequence, guess: i64) -> i64 {
         self.due_hiding(HIDDEN_IN_TURN, number, guess)
@@ -471,7 +461,7 @@ impl<P: Copy> PlayOut<P> {
     fn due_hiding(&self, hidden: i64, number: Sequence, guess: i64) -> i64 {
         let Some(present) = self.hold.present() else { return i64::MIN / 2 };
         let shortest = self.hold.shortest().unwrap_or(0);
-        let Left { at, waited } = self.left(number, guess);
+        let Left { at, waited } = self.times.left(number, guess);
         at - waited.min(hidden) + (present + HIDDEN).min(shortest + self.bounds.hold)
     }
 
@@ -504,7 +494,7 @@ impl<P: Copy> PlayOut<P> {
 
     fn due_acknowledgement(&self, number: Sequence, guess: i64, came: i64) -> i64 {
         let Some(shortest) = self.hold.shortest() else { return i64::MIN / 2 };
-        let due = (self.left(number, guess).at + shortest).max(came);
+        let due = (self.times.left(number, guess).at + shortest).max(came);
         due + (-due).rem_euclid(BATCH)
     }
 
@@ -579,7 +569,8 @@ impl<P: Copy> PlayOut<P> {
         }
     }
 
-    /// Moves on where no bulk waits, so that no number is waited for longer than bulk would be.
+    /// Forgets the send times of what was played out, and moves on where no bulk waits, so that no
+    /// number is waited for longer than bulk would be.
     pub(super) fn follow(&mut self, now: Instant) {
         self.times.forget_before(self.front);
         if self.bulk.is_empty()

@@ -102,10 +102,15 @@ impl SendTimes {
         Some(Left { at: part(before.sent, after.sent), waited: before.waited.min(after.waited) })
     }
 
-    /// Returns the time by which a number had left, if a later one is known to have left by then.
-    pub(super) fn bound(&self, number: Sequence) -> Option<i64> {
-        let place = self.anchors.partition_point(|it| !it.number.is_after(number));
-        Some(self.anchors.get(place)?.sent)
+    /// Returns the send time of a number. As long as the peer has not sent it, that is `guess`, or
+    /// the send time of a later number if that is earlier: a message with send times may be lost,
+    /// and a packet that was sent again has arrived much later than its send time suggests.
+    pub(super) fn left(&self, number: Sequence, guess: i64) -> Left {
+        self.between(number).unwrap_or_else(|| {
+            let later = self.anchors.partition_point(|it| !it.number.is_after(number));
+            let bound = self.anchors.get(later).map_or(i64::MAX, |it| it.sent);
+            Left { at: guess.min(bound), waited: 0 }
+        })
     }
 
     /// Forgets the send times that are needed for no number from this one on.

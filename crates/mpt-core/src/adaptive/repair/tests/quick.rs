@@ -34,13 +34,18 @@ fn carry(scene: &mut Scene, count: u32, lost: u32) {
             scene.miss(&[(0, later)], &[]);
         }
         if n % 100 == 0 {
-            scene.now += Duration::from_millis(1);
-            let (time, packets) = (scene.clock() + 10_000, scene.sent.len() as u32);
-            let highest = scene.number.wrapping_sub(1);
-            let received = Received { packets, bytes: packets * BYTES, ..received(0, highest) };
-            scene.report(&[(0, highest, time)], &[received]);
+            all_has_come(scene);
         }
     }
+}
+
+/// Reports, after a millisecond, that all packets have come.
+fn all_has_come(scene: &mut Scene) {
+    scene.now += Duration::from_millis(1);
+    let (time, packets) = (scene.clock() + 10_000, scene.sent.len() as u32);
+    let highest = scene.number.wrapping_sub(1);
+    let received = Received { packets, bytes: packets * BYTES, ..received(0, highest) };
+    scene.report(&[(0, highest, time)], &[received]);
 }
 
 /// Reports a number as missing, that arrives 8 ms later. `others` is the highest one that has
@@ -92,10 +97,7 @@ fn nothing_is_kept_over_paths_that_deliver_less_than_tcp_reaches_in_spite_of_los
     scene.warm_up();
     for _ in 0..1_000 {
         let number = scene.send();
-        scene.now += Duration::from_millis(1);
-        let (time, packets) = (scene.clock() + 10_000, scene.sent.len() as u32);
-        let received = Received { packets, bytes: packets * BYTES, ..received(0, number) };
-        scene.report(&[(0, number, time)], &[received]);
+        all_has_come(&mut scene);
         assert!(!scene.adaptive.is_keeping(), "11 Mbit/s, packet {number}");
     }
 }

@@ -32,7 +32,7 @@ pub(super) const BOUND: f64 = 1.2;
 /// The most by which the rate may exceed the best delivered rate after a leap. It is less on a path
 /// so long that more than [`LEAP_QUEUE`] would wait before a report shows the queue.
 const LEAP_BOUND: f64 = 1.5;
-/// Microseconds.
+/// The time that the excess of a leap may wait before a report shows it, in microseconds.
 const LEAP_QUEUE: f64 = 50_000.0;
 
 impl Model {
@@ -81,7 +81,7 @@ impl Model {
     fn grow(&mut self, now: i64, calm: u8) {
         let (best, jitters) = (self.rates.best(), self.sigma() > 0.0);
         let (wanted, bound) = if calm >= CALM && !jitters && !self.wanders() {
-            let bound = (1.0 + LEAP_QUEUE / self.rtt()).clamp(BOUND, LEAP_BOUND);
+            let bound = self.unseen(LEAP_QUEUE).clamp(BOUND, LEAP_BOUND);
             (LEAP * self.rate, bound * best)
         } else {
             let rtt = self.rtt().max(GROWTH_RTT);

@@ -22,7 +22,7 @@ const FEW_MORE: f64 = 0.5;
 impl Model {
     /// Raises the rate above the delivered rate, unless the queue `fills`.
     pub(in crate::path::model) fn start_up(&mut self, fills: bool) {
-        let growth = (1.0 + QUEUE / self.rtt()).clamp(LEAST_GROWTH, MOST_GROWTH);
+        let growth = self.unseen(QUEUE).clamp(LEAST_GROWTH, MOST_GROWTH);
         // Jitter hides a queue for longer than the queue takes to overflow.
         let jitters = self.sigma() > 0.0;
         let growth = if jitters { LEAST_GROWTH } else { growth };

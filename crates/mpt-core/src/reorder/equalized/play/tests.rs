@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+mod send_times;
+
 use mpt_wire::control::Stamp;
 use proptest::prelude::*;
 
@@ -185,57 +187,6 @@ fn what_was_sent_again_comes_into_its_place() {
     receiver.run(1_000_000);
     assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..20));
     assert_eq!(receiver.window.buffer().counters().duplicate, 1);
-}
-
-/// The messages with the send times of ten numbers were lost, and one of these numbers was sent again
-/// 60 ms later. It is due as if nothing had happened, and so is all that comes behind it.
-#[test]
-fn what_was_sent_again_is_not_later_where_the_message_with_its_time_was_lost() {
-    let mut receiver = Receiver::new([10, 60], 0);
-    for n in 0..80 {
-        let left = u64::from(n) * 1_000;
-        if !(15..25).contains(&n) {
-            receiver.told(left + 10_000, &[(n, left)]);
-        }
-        if n == 70 {
-            receiver.receive(left + 10_000, 0, 20, BULK);
-        }
-        if n != 20 {
-            receiver.receive(left + 10_000, 0, n, BULK);
-        }
-    }
-    receiver.run(1_000_000);
-    assert!(receiver.delivered().iter().map(|&(_, n)| n).eq(0..80));
-    for (at, n) in receiver.delivered() {
-        let took = at - u64::from(n) * 1_000;
-        // The number behind those whose times are unknown left at most 10 ms later.
-        assert!((91_500..102_500).contains(&took), "{n} took {took}");
-    }
-}
-
-#[test]
-fn send_times_are_known_for_as_long_as_packets_wait() {
-    let mut receiver = Receiver::new([10, 1_000], 0);
-    for n in 0..3_000 {
-        // As many send times as a peer sends, 32 in 20 ms.
-        let left = u64::from(n) * 20_000 / 32;
-        receiver.told(left + 10_000, &[(n, left)]);
-        if n == 1_440 {
-            receiver.receive(left + 10_000, 0, 5, BULK);
-        }
-        if n != 5 {
-            receiver.receive(left + 10_000, 0, n, BULK);
-        }
-    }
-    receiver.run(5_000_000);
-    let delivered = receiver.delivered();
-    assert!(delivered.iter().map(|&(_, n)| n).eq(0..3_000));
-    let (first, last) = (delivered[0].0, delivered[2_999].0 - 2_999 * 20_000 / 32);
-    assert!(first.abs_diff(last) < 1_000, "{first} and {last}");
-    for (at, n) in delivered {
-        let took = at - u64::from(n) * 20_000 / 32;
-        assert!(took.abs_diff(first) < 1_000, "{n} took {took}, the first one {first}");
-    }
 }
 
 /// A burst of packets that leave one after another, one each millisecond, had entered the sender's queue at one time. They
