@@ -39,3 +39,4 @@ mod top_takes_a_path_out_of_service_by_keys;
 mod two_commands_join_two_hosts;
 mod two_commands_join_two_sites;
 mod what_keeps_a_server_from_being_reached_is_said;
+mod whoever_has_joined_may_rely_on_the_tunnel;

@@ -57,8 +57,7 @@ fn a_filter_that_forwards_nothing() {
     let (client, server) = (&scene.clients[0], &scene.server);
     drop_everything(server, "forward");
     let printed = server.succeeds(&["setup", "server"]);
-    // Without this, a connection right after `mpt join` has left beside the tunnel.
-    client.succeeds(&["join", "--fallback", "block", &line_of(&printed)]);
+    client.succeeds(&["join", &line_of(&printed)]);
     let connects = || {
         let _listener = scene.router.run(|| TcpListener::bind((ROUTER, 7001))).unwrap();
         let address = format!("{ROUTER}:7001").parse().unwrap();

@@ -8,6 +8,7 @@ use mpt_api::{Command, Connection, MtuSource, Path, PathState, Reply};
 use mpt_client::Client;
 
 use super::config::CONNECTION;
+use super::default_routes;
 use super::line::Line;
 use crate::client::Failed;
 
@@ -16,18 +17,30 @@ const WITHIN: Duration = Duration::from_secs(10);
 /// The time between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Waits until every uplink works in both directions and its MTU is known, or the time is over, and says what was found.
+/// Waits until every uplink works in both directions, its MTU is known, and default routes lead into the tunnel, or the time is over, and says what
+/// was found.
 pub(super) fn check(client: &mut Client, line: &Line, out: &mut impl Write) -> Result<(), Failed> {
     let until = Instant::now() + WITHIN;
-    let connection = loop {
+    let (connection, passed) = loop {
         let connection = show(client)?;
-        if connection.paths.iter().all(is_known) || Instant::now() >= until {
-            break connection;
+        // With `fallback = "direct"`, the daemon makes them after a path came up: what the next program sends would leave past the tunnel.
+        let passed = default_routes::passed(&connection)?;
+        if connection.paths.iter().all(is_known) && passed.is_empty() || Instant::now() >= until {
+            break (connection, passed);
         }
         thread::sleep(LOOK);
     };
     for path in &connection.paths {
         writeln!(out, "uplink {}: {}", path.name, describe(path, line))?;
+    }
+    // While no path is up, leaving past the tunnel is what `fallback = "direct"` means.
+    if connection.paths.iter().any(|path| path.state == PathState::Up) {
+        for network in passed {
+            writeln!(
+                out,
+                "warning: what is meant for {network} leaves past the tunnel: another rule of this host comes first (ip rule)"
+            )?;
+        }
     }
     Ok(())
 }

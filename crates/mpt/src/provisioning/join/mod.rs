@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod default_routes;
 pub(crate) mod line;
 mod register;
 

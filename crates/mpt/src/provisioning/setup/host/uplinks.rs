@@ -39,10 +39,19 @@ pub(crate) struct Used {
 ///
 /// The kernel does not answer.
 pub(crate) fn look() -> Result<Used, Failed> {
+    ask_kernel(ask())
+}
+
+/// Waits for an answer of the kernel.
+///
+/// # Errors
+///
+/// There is none.
+pub(crate) fn ask_kernel<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Failed> {
     let failed = |why: String| Failed::File(format!("the network cannot be looked at: {why}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(error.to_string()))?;
-    runtime.block_on(ask()).map_err(|error| failed(error.to_string()))
+    runtime.block_on(answer).map_err(|error| failed(error.to_string()))
 }
 
 async fn ask() -> Result<Used, Error> {
