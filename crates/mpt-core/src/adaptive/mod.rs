@@ -20,6 +20,7 @@ mod reach;
 mod repair;
 mod report;
 mod role;
+mod set;
 mod surveyed;
 mod symbols;
 mod tag;
@@ -303,6 +304,8 @@ impl Adaptive {
         self.next_number = number.wrapping_add(1);
         if is_bulk(bytes) {
             self.reach.note(bytes);
+        } else {
+            self.reach.note_other();
         }
         self.sent = self.sent.saturating_add(1);
         self.unreported.get_or_insert(now);

@@ -4,7 +4,7 @@
 //! round-trip time, so a flow whose window does not fill the paths is slower for each path that
 //! makes the round-trip time longer. While that is so, the longer paths carry no bulk.
 
-use smallvec::SmallVec;
+use super::set::{Set, Sets, Slots};
 
 /// The shortest period over which rates are measured, in microseconds.
 const LEAST_PERIOD: i64 = 500_000;
@@ -34,6 +34,13 @@ const FILLS_RTTS: f64 = 10.0;
 const PAUSE: i64 = 30_000_000;
 /// The longest time that [`PAUSE`] grows to, in microseconds.
 const LONGEST_PAUSE: i64 = 480_000_000;
+/// The factor by which a flow that begins has to send more over fewer paths.
+const BEGINS: f64 = 1.5;
+/// The bytes of bulk in a period from which on a flow has begun.
+const BEGUN: u64 = 10 * 1_500;
+/// The other packets in a period from which on a flow has begun in the other direction. Its
+/// acknowledgements are held as it needs.
+const ANSWERS: u64 = 10;
 /// The rate below which nothing is sent in bulk, in bytes per microsecond.
 const NO_BULK: f64 = 0.02;
 
@@ -45,6 +52,8 @@ struct Period {
     length: i64,
     /// The bytes sent before.
     bytes: u64,
+    /// The other packets sent before.
+    others: u64,
     reports: u32,
     /// Reports at which packets waited.
     full: u32,
@@ -70,18 +79,6 @@ impl Reached {
     }
 }
 
-/// The slots of paths that carry bulk together, the shortest first.
-pub(super) type Slots = SmallVec<[u16; 4]>;
-
-/// Some of the paths of a connection: the round-trip time of bulk over them in microseconds, and
-/// what they may carry in bytes per microsecond.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Set {
-    pub(super) slots: Slots,
-    pub(super) rtt: f64,
-    pub(super) rate: f64,
-}
-
 /// The paths that carry bulk.
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
@@ -96,6 +93,10 @@ enum Stage {
 pub(super) struct Reach {
     /// The bytes of bulk that were sent in all.
     sent: u64,
+    /// The other packets that were sent in all.
+    others: u64,
+    /// True while no flow sends bulk.
+    rests: bool,
     stage: Stage,
     period: Option<Period>,
     /// The rate of the period before, if the same paths carried bulk in it.
@@ -115,6 +116,8 @@ impl Default for Reach {
     fn default() -> Self {
         Self {
             sent: 0,
+            others: 0,
+            rests: true,
             stage: Stage::All,
             period: None,
             before: None,
@@ -140,6 +143,17 @@ impl Reach {
     #[inline]
     pub(super) fn note(&mut self, bytes: u32) {
         self.sent += u64::from(bytes);
+    }
+
+    /// Notes that another packet is sent.
+    #[inline]
+    pub(super) fn note_other(&mut self) {
+        self.others += 1;
+    }
+
+    /// Returns true while no flow sends bulk.
+    pub(super) fn rests(&self) -> bool {
+        self.rests
     }
 
     /// Notes the paths that may carry bulk. Where some of them could not before, and a flow that is
@@ -179,6 +193,7 @@ impl Reach {
             began: now,
             length: LEAST_PERIOD.max((PERIOD_RTTS * rtt) as i64),
             bytes: self.sent,
+            others: self.others,
             reports: 0,
             full: 0,
             waited: 0.0,
@@ -200,20 +215,56 @@ impl Reach {
         })
     }
 
-    /// Decides by what was reached in a period. `present` are the paths that carry bulk, `all` those
-    /// that may, and `fewer` are smaller sets of these.
+    /// Chooses the paths with which the next flow begins, unless one has begun.
+    pub(super) fn begin(&mut self, now: i64, Sets { all, fewer }: &Sets) {
+        let before = self.period.map_or((self.sent, self.others), |it| (it.bytes, it.others));
+        let (bytes, others) = (self.sent - before.0, self.others - before.1);
+        if !self.rests || bytes > BEGUN || others > ANSWERS {
+            return;
+        }
+        let best = fewer.iter().max_by(|a, b| a.first_bytes().total_cmp(&b.first_bytes()));
+        let best = best.filter(|best| best.first_bytes() > BEGINS * all.first_bytes());
+        self.stage = match best {
+            Some(best) => Stage::Fewer { slots: best.slots.clone(), since: now, reached: None },
+            None => Stage::All,
+        };
+    }
+
+    /// Returns the rate that flows reach over a set of paths whose windows have `window` bytes.
+    fn promise(&self, set: &Set, window: f64) -> f64 {
+        let within = |known: &Slots| set.slots.iter().all(|slot| known.contains(slot));
+        let known = self.known.as_ref().filter(|(slots, _)| within(slots));
+        set.rate.min(known.map_or(f64::INFINITY, |&(_, rate)| rate)).min(window / set.rtt)
+    }
+
+    /// Returns the set that promises the most, if that is more than `rate`.
+    fn best<'a>(
+        &self,
+        sets: impl Iterator<Item = &'a Set>,
+        window: f64,
+        rate: f64,
+    ) -> Option<&'a Set> {
+        let promised = sets.map(|set| (self.promise(set, window), set));
+        let best = promised.max_by(|a, b| a.0.total_cmp(&b.0));
+        best.filter(|&(promise, _)| promise > rate).map(|(_, set)| set)
+    }
+
+    /// Decides by what was reached in a period. `present` are the paths that carry bulk.
     pub(super) fn decide(
         &mut self,
         now: i64,
         reached: Reached,
         present: &Set,
-        all: &Set,
-        fewer: &[Set],
+        Sets { all, fewer }: &Sets,
     ) {
         if reached.rate < NO_BULK {
-            *self = Self { sent: self.sent, ..Self::default() };
+            // Nothing that was learnt of this flow concerns the next one.
+            let (stage, offered) = (self.stage.clone(), std::mem::take(&mut self.offered));
+            let &mut Self { sent, others, period, .. } = self;
+            *self = Self { sent, others, period, stage, offered, ..Self::default() };
             return;
         }
+        self.rests = false;
         let grows = self.before.is_none_or(|before| reached.rate > GROWS * before);
         self.steady = (!grows).then_some(reached);
         self.before = Some(reached.rate);
@@ -223,7 +274,9 @@ impl Reach {
             if passed < SETTLES && !(reached.full && passed > FILLED) {
                 return;
             }
-            let outgrown = reached.full && window / all.rtt > RETURNS * reached.rate;
+            let others = fewer.iter().chain([all]).filter(|set| set.slots != *slots);
+            let outgrown = reached.full.then(|| self.best(others, window, RETURNS * reached.rate));
+            let outgrown = outgrown.flatten();
             let over = reached.full && passed > self.pause;
             let in_vain = before.is_some_and(|before| reached.rate < KEPT * before);
             if reached.full {
@@ -233,23 +286,22 @@ impl Reach {
                 self.not_before = now + self.pause;
                 self.pause = LONGEST_PAUSE.min(2 * self.pause);
             }
-            if over || in_vain || outgrown {
+            if over || in_vain || outgrown.is_some() {
                 let fills = FILLS.max((FILLS_RTTS * all.rtt) as i64);
                 self.not_before = self.not_before.max(now + fills);
-                self.enter(Stage::All);
+                let some = outgrown.filter(|set| !over && !in_vain && set.slots != all.slots);
+                self.enter(some.map_or(Stage::All, |set| Stage::Fewer {
+                    slots: set.slots.clone(),
+                    since: now,
+                    reached: None,
+                }));
                 return;
             }
         }
         if grows || reached.full || now < self.not_before {
             return;
         }
-        let promise = |set: &Set| {
-            let within = |known: &Slots| set.slots.iter().all(|slot| known.contains(slot));
-            let known = self.known.as_ref().filter(|(slots, _)| within(slots));
-            set.rate.min(known.map_or(f64::INFINITY, |&(_, rate)| rate)).min(window / set.rtt)
-        };
-        let best = fewer.iter().max_by(|a, b| promise(a).total_cmp(&promise(b)));
-        if let Some(best) = best.filter(|best| promise(best) > PROMISED * reached.rate) {
+        if let Some(best) = self.best(fewer.iter(), window, PROMISED * reached.rate) {
             let slots = best.slots.clone();
             self.enter(Stage::Fewer { slots, since: now, reached: Some(reached.rate) });
         }
@@ -257,155 +309,4 @@ impl Reach {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 8 Mbit/s, in bytes per microsecond.
-    const UNIT: f64 = 1.0;
-
-    /// Two paths that carry 10 units each: 20 and 100 ms.
-    fn sets() -> [Set; 2] {
-        let set = |slots: &[u16], rtt, rate| Set { slots: slots.into(), rtt, rate };
-        [set(&[0], 20_000.0, 10.0 * UNIT), set(&[0, 1], 100_000.0, 20.0 * UNIT)]
-    }
-
-    /// A connection over the two paths at a time in microseconds.
-    #[derive(Default)]
-    struct Flow {
-        reach: Reach,
-        now: i64,
-    }
-
-    impl Flow {
-        /// Passes half a second in which so many units are reached, while so many bytes wait.
-        /// Returns true if both paths carry bulk.
-        fn reaches(&mut self, units: f64, waited: f64) -> bool {
-            self.now += LEAST_PERIOD;
-            let [short, all] = sets();
-            let present = if self.reach.takes(1) { all.clone() } else { short.clone() };
-            let reached = Reached { rate: units * UNIT, waited, full: waited > 0.0 };
-            self.reach.decide(self.now, reached, &present, &all, &[short]);
-            self.reach.takes(1)
-        }
-
-        /// Passes so many seconds, and returns those in which both paths carry bulk.
-        fn seconds(&mut self, seconds: u32, units: f64, waited: f64) -> u32 {
-            let both = (0..2 * seconds).filter(|_| self.reaches(units, waited)).count();
-            both as u32 / 2
-        }
-    }
-
-    #[test]
-    fn a_flow_whose_window_fills_neither_path_gets_the_shorter_one() {
-        let mut flow = Flow::default();
-        assert!(flow.reaches(2.0, 0.0));
-        assert!(!flow.reaches(2.2, 0.0), "five times as many round trips");
-        assert_eq!(flow.seconds(60, 9.0, 0.0), 0);
-    }
-
-    #[test]
-    fn a_flow_in_slow_start_keeps_both() {
-        let mut flow = Flow::default();
-        let mut rate = 0.05;
-        while rate < 20.0 {
-            assert!(flow.reaches(rate, 0.0), "{rate}");
-            rate *= 1.5;
-        }
-    }
-
-    #[test]
-    fn a_flow_that_fills_the_paths_keeps_both() {
-        assert_eq!(Flow::default().seconds(60, 19.0, 100_000.0), 60);
-        assert_eq!(Flow::default().seconds(60, 12.0, 0.0), 60, "more than the shorter one carries");
-        assert_eq!(Flow::default().seconds(60, 6.0, 100_000.0), 60, "something else is full");
-    }
-
-    #[test]
-    fn a_flow_that_outgrows_the_shorter_path_gets_both() {
-        let mut flow = Flow::default();
-        flow.seconds(1, 2.0, 0.0);
-        assert_eq!(flow.seconds(5, 9.0, 0.0), 0);
-        // In 100 ms both carry 1,000,000 bytes of the window, and more than 10 units.
-        assert!(!flow.reaches(10.0, 500_000.0));
-        assert!(flow.reaches(10.0, 900_000.0));
-        // The shorter path is known to carry 10 units, and is not tried again.
-        assert_eq!(flow.seconds(60, 8.0, 0.0), 60);
-    }
-
-    #[test]
-    fn a_try_in_vain_ends_and_is_not_made_again_soon() {
-        let mut flow = Flow::default();
-        flow.seconds(1, 2.0, 0.0);
-        let tried = |flow: &mut Flow| (0..240).take_while(|_| !flow.reaches(2.0, 0.0)).count();
-        assert_eq!(tried(&mut flow), 4, "2.5 s");
-        for pause in [60, 120, 240] {
-            let kept = (0..10_000).take_while(|_| flow.reaches(2.0, 0.0)).count();
-            assert_eq!(kept + 1, pause, "half seconds");
-            assert_eq!(tried(&mut flow), 4, "2.5 s");
-        }
-    }
-
-    #[test]
-    fn a_path_that_is_full_at_once_was_tried_in_vain() {
-        let mut flow = Flow::default();
-        flow.seconds(1, 5.0, 0.0);
-        assert!(!flow.reaches(4.0, 200_000.0) && !flow.reaches(4.0, 200_000.0));
-        assert!(flow.reaches(4.0, 200_000.0), "after 1 s");
-    }
-
-    #[test]
-    fn both_are_tried_again_after_a_while() {
-        let mut flow = Flow::default();
-        flow.seconds(1, 2.0, 0.0);
-        let alone = (0..1_000).take_while(|_| !flow.reaches(9.5, 100_000.0)).count();
-        assert_eq!(alone, 60, "half seconds");
-    }
-
-    #[test]
-    fn the_next_flow_begins_with_both() {
-        let mut flow = Flow::default();
-        flow.seconds(1, 2.0, 0.0);
-        assert!(!flow.reach.takes(1));
-        assert!(flow.reaches(0.001, 0.0));
-    }
-
-    #[test]
-    fn a_path_that_is_added_is_used_only_if_the_window_allows() {
-        let [short, all] = sets();
-        for (waited, both) in [(0.0, false), (900_000.0, true)] {
-            let mut flow = Flow::default();
-            assert_eq!(flow.reach.offer(&[0]), None);
-            // Nobody knows that in slow start.
-            let grows = Reached { rate: 5.0, waited, full: true };
-            flow.reach.decide(0, grows, &short, &short, &[]);
-            assert_eq!(flow.reach.offer(&[0, 1]), None);
-            assert_eq!(flow.reach.offer(&[0]), None);
-            let steady = Reached { rate: 6.0, ..grows };
-            flow.reach.decide(LEAST_PERIOD, steady, &short, &short, &[]);
-            let (former, reached) = flow.reach.offer(&[0, 1]).unwrap();
-            assert_eq!((&former[..], reached), (&[0][..], steady));
-            flow.reach.admit(LEAST_PERIOD, reached, short.clone(), &all);
-            assert_eq!(flow.reach.takes(1), both, "{waited} bytes wait");
-        }
-    }
-
-    #[test]
-    fn all_paths_are_there_for_one_that_is_not() {
-        let mut flow = Flow::default();
-        assert_eq!(flow.reach.offer(&[0, 1]), None);
-        flow.seconds(1, 2.0, 0.0);
-        assert!(!flow.reach.takes(1));
-        assert_eq!(flow.reach.offer(&[1]), None);
-        assert!(flow.reach.takes(1));
-    }
-
-    #[test]
-    fn a_period_tells_of_its_own_packets() {
-        let mut reach = Reach::default();
-        reach.note(1_400);
-        assert_eq!(reach.measure(0, 0.0, 0), None);
-        (0..1_000).for_each(|_| reach.note(1_400));
-        let reached = reach.measure(LEAST_PERIOD, 0.0, 0);
-        assert_eq!(reached, Some(Reached { rate: 2.8, waited: 0.0, full: false }));
-    }
-}
+mod tests;

@@ -153,9 +153,9 @@ impl Adaptive {
                 _ => Kind::Lossy,
             };
         }
-        if !self.may_lose_now() {
-            // No flow is held yet that would notice the change.
-            self.repairs.possible_at = now - LINGERS;
+        if self.reach.rests() {
+            self.assign_roles(now);
+            self.reorder_paths();
         }
         self.update_keeping(now);
     }
@@ -171,7 +171,18 @@ impl Adaptive {
         if !self.is_keeping() || !self.repairs_losses() || !self.may_lose() || !self.is_far() {
             return 0.0;
         }
-        let rtt = self.in_use().map(|path| path.model.rtt()).fold(f64::INFINITY, f64::min);
+        self.repair_wait_over(self.in_use())
+    }
+
+    /// Returns how long the inner flow waits for repairs where these paths carry it and one of them loses packets, in microseconds.
+    pub(super) fn repair_wait_over<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a super::path::Sender>,
+    ) -> f64 {
+        if !self.repairs_losses() || !self.is_far() {
+            return 0.0;
+        }
+        let rtt = paths.map(|path| path.model.rtt()).fold(f64::INFINITY, f64::min);
         held_micros(rtt, self.order.len())
     }
 
@@ -213,6 +224,12 @@ impl Adaptive {
     /// in use has not shown yet that it loses none.
     fn may_lose(&self) -> bool {
         self.repairs.lingers || self.may_lose_now()
+    }
+
+    /// Returns true if paths lose packets, and none of these is in use.
+    fn has_left_lossy(&self) -> bool {
+        let lossy = |path: &super::path::Sender| path.kind == Kind::Lossy;
+        self.paths.iter().flatten().any(lossy) && !self.in_use().any(lossy)
     }
 
     fn may_lose_now(&self) -> bool {
@@ -285,8 +302,16 @@ impl Adaptive {
             }
         }
         self.repairs.loss_at = self.repairs.loss_at.filter(|&at| now - at < REMEMBERED);
+        let rests = self.reach.rests();
+        if rests && self.has_left_lossy() {
+            // The next flow begins without the path that loses packets.
+            self.repairs.loss_at = None;
+        }
         if self.may_lose_now() {
             self.repairs.possible_at = now;
+        } else if rests {
+            // No flow is held yet that would notice the change.
+            self.repairs.possible_at = now - LINGERS;
         }
         self.repairs.lingers = now - self.repairs.possible_at < LINGERS;
         // Slow start depends on each of the first packets, of which nobody knows yet whether they are

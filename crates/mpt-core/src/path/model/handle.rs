@@ -5,6 +5,11 @@ use super::phase::Phase;
 use super::report::{Pause, Present, Report};
 use super::state::Model;
 
+/// The bytes under way from which on a queue may be ours: ten packets.
+const OWN_QUEUE: f64 = 10.0 * 1_500.0;
+/// The part of a queue that our bytes under way make up at least if it is ours. They are fewer than
+/// [`OWN_QUEUE`] on a path of a low rate.
+const OWN_PART: f64 = 0.25;
 /// A path counts as in use if it delivers more than its rate divided by this.
 const PRESSES: f64 = 3.0;
 
@@ -50,6 +55,7 @@ impl Model {
         if overflows && matches!(self.phase, Phase::Startup { .. } | Phase::Known(_)) {
             return self.cut(report, present, marked);
         }
+        let ours = self.may_be_ours(report, present);
         match self.phase {
             Phase::Draining(drain) => return self.drain(drain, (fresh, queue), report, present),
             Phase::Shared { since, found } => {
@@ -57,7 +63,7 @@ impl Model {
                 return self.share((since, found), lost, (fresh, queue), report, present);
             }
             Phase::Startup { foretold } => {
-                if over_now && (foretold.is_none() || self.may_fill()) {
+                if over_now && ours && (foretold.is_none() || self.may_fill()) {
                     return self.cut(report, present, false);
                 }
                 if over_now {
@@ -67,8 +73,17 @@ impl Model {
                 self.start_up(queue > self.threshold_at(0.5));
                 self.keep_to_foretold(now);
             }
-            Phase::Known(known) => return self.hold(known, (fresh, over_now), report, present),
+            Phase::Known(known) => {
+                return self.hold(known, (fresh, over_now && ours), report, present);
+            }
         }
         None
+    }
+
+    /// Returns true if the queue may consist of our packets, so that less on the path shortens it.
+    /// Otherwise it is that of other traffic, or a delay that has changed.
+    fn may_be_ours(&self, report: &Report, present: &Present) -> bool {
+        let under_way = present.sent_bytes.saturating_sub(report.sent_bytes) as f64;
+        under_way >= OWN_QUEUE.min(OWN_PART * self.rate * self.queue())
     }
 }

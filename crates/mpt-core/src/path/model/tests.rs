@@ -442,3 +442,20 @@ fn trains_among_data_count_for_nothing() {
     bench.model.foretell(Capacity { usual: LINK / 4.0, most: LINK / 3.8 });
     assert_eq!(bench.model.rate(), rate);
 }
+
+/// A path that carries next to nothing has no queue of ours. Others use it, or its delay has changed, and less on the path would change neither.
+#[test]
+fn a_path_that_is_hardly_used_is_not_cut_for_a_queue() {
+    for foretold in [false, true] {
+        let mut bench = Bench::new();
+        if foretold {
+            bench.model.foretell(Capacity { usual: LINK, most: 1.05 * LINK });
+        }
+        // A packet every 24 ms.
+        bench.gives = 0.005 * LINK;
+        bench.run(300_000, LINK, 0.0);
+        bench.run(3_000_000, LINK, 30_000.0);
+        let (rate, cuts) = (bench.model.rate(), bench.model.cuts);
+        assert!(cuts == 0 && rate > 0.05 * LINK, "{rate} bytes per microsecond, {cuts} cuts");
+    }
+}
