@@ -302,15 +302,14 @@ impl Adaptive {
             }
         }
         self.repairs.loss_at = self.repairs.loss_at.filter(|&at| now - at < REMEMBERED);
-        let rests = self.reach.rests();
-        if rests && self.has_left_lossy() {
-            // The next flow begins without the path that loses packets.
+        let left_lossy = self.has_left_lossy();
+        if left_lossy {
             self.repairs.loss_at = None;
         }
         if self.may_lose_now() {
             self.repairs.possible_at = now;
-        } else if rests {
-            // No flow is held yet that would notice the change.
+        } else if left_lossy || self.reach.rests() {
+            // No flow is held yet that would notice the change, or it is to be held for less.
             self.repairs.possible_at = now - LINGERS;
         }
         self.repairs.lingers = now - self.repairs.possible_at < LINGERS;
