@@ -13,6 +13,10 @@ const FEW: u64 = 4;
 /// The time that the queue of a path has to drain after it carried data.
 const DRAINED: Duration = Duration::from_secs(1);
 
+/// The least time between two frames that count. A delay that wanders hardly changes from one frame
+/// of a survey to the next, and would seem to be constant.
+const APART: Duration = Duration::from_millis(100);
+
 /// The one-way delays of the frames that no data has preceded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unloaded {
@@ -21,12 +25,14 @@ pub(crate) struct Unloaded {
     packets: u64,
     /// The time from which on the path counts as empty.
     empty_from: Option<Instant>,
+    /// The time of the latest frame that counts.
+    counted: Option<Instant>,
 }
 
 impl Unloaded {
     /// A measurement without any frame.
     pub(crate) const fn new() -> Self {
-        Self { delays: OneWay::new(), packets: 0, empty_from: None }
+        Self { delays: OneWay::new(), packets: 0, empty_from: None, counted: None }
     }
 
     /// A frame sent at `sent` by the clock of the other end came at `received` by ours, both in microseconds modulo 2^32. `packets` data packets have
@@ -37,8 +43,10 @@ impl Unloaded {
         if since > FEW {
             self.empty_from = Some(now + DRAINED);
         }
-        if self.empty_from.is_none_or(|at| now >= at) {
+        let is_apart = self.counted.is_none_or(|at| now >= at + APART);
+        if is_apart && self.empty_from.is_none_or(|at| now >= at) {
             self.delays.record(now, sent, received);
+            self.counted = Some(now);
         }
     }
 
@@ -82,6 +90,15 @@ mod tests {
     fn a_few_packets_hide_no_jitter() {
         let jitter = |n: u64| (200 * n, 5_000 + 20_000 * (n % 2) as u32, 4 * n);
         assert_eq!(spread((0..64).map(jitter)), Duration::from_millis(20));
+    }
+
+    /// A survey asks every 5 ms, and the delay is another one every 100 ms.
+    #[test]
+    fn a_delay_that_wanders_is_found_by_frames_that_follow_each_other_quickly() {
+        let wanders = |n: u64| (5 * n, 5_000 + 20_000 * (n / 20 % 2) as u32, 0);
+        // Few of them count, so that more may be expected.
+        let found = spread((0..340).map(wanders)).as_millis();
+        assert!((20..=30).contains(&found), "{found} ms");
     }
 
     #[test]
