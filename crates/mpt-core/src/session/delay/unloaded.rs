@@ -13,26 +13,29 @@ const FEW: u64 = 4;
 /// The time that the queue of a path has to drain after it carried data.
 const DRAINED: Duration = Duration::from_secs(1);
 
-/// The least time between two frames that count. A delay that wanders hardly changes from one frame
-/// of a survey to the next, and would seem to be constant.
+/// The least time between two frames that show whether a delay wanders. It hardly changes from one
+/// frame of a survey to the next, and would seem to be constant.
 const APART: Duration = Duration::from_millis(100);
 
 /// The one-way delays of the frames that no data has preceded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unloaded {
     delays: OneWay,
+    /// Those of frames that are [`APART`].
+    apart: OneWay,
     /// The data packets that had come on the path before the latest frame.
     packets: u64,
     /// The time from which on the path counts as empty.
     empty_from: Option<Instant>,
-    /// The time of the latest frame that counts.
-    counted: Option<Instant>,
+    /// The time of the latest of these frames.
+    apart_at: Option<Instant>,
 }
 
 impl Unloaded {
     /// A measurement without any frame.
     pub(crate) const fn new() -> Self {
-        Self { delays: OneWay::new(), packets: 0, empty_from: None, counted: None }
+        let (delays, apart) = (OneWay::new(), OneWay::new());
+        Self { delays, apart, packets: 0, empty_from: None, apart_at: None }
     }
 
     /// A frame sent at `sent` by the clock of the other end came at `received` by ours, both in microseconds modulo 2^32. `packets` data packets have
@@ -43,16 +46,19 @@ impl Unloaded {
         if since > FEW {
             self.empty_from = Some(now + DRAINED);
         }
-        let is_apart = self.counted.is_none_or(|at| now >= at + APART);
-        if is_apart && self.empty_from.is_none_or(|at| now >= at) {
-            self.delays.record(now, sent, received);
-            self.counted = Some(now);
+        if self.empty_from.is_some_and(|at| now < at) {
+            return;
+        }
+        self.delays.record(now, sent, received);
+        if self.apart_at.is_none_or(|at| now >= at + APART) {
+            self.apart.record(now, sent, received);
+            self.apart_at = Some(now);
         }
     }
 
-    /// Returns the spread of the delays, as [`OneWay::spread`] does.
+    /// Returns the spread of the delays, as [`OneWay::spread`] does, whether they jitter or wander.
     pub(crate) fn spread(&self) -> Duration {
-        self.delays.spread()
+        self.delays.spread().max(self.apart.spread())
     }
 }
 
