@@ -95,6 +95,7 @@ mod tests {
 
     use super::*;
     use crate::adaptive::Surveyed;
+    use crate::adaptive::path::Role;
     use crate::scheduler::Member;
 
     /// Paths of these round-trip times, each surveyed with so many of 400 probes lost.
@@ -111,9 +112,14 @@ mod tests {
         }
         adaptive.repairs.heard = true;
         for (slot, &(_, lost)) in all.iter().enumerate() {
-            adaptive.set_surveyed(now, slot, &Surveyed { probes: 400, lost, capacity: None });
+            survey(&mut adaptive, slot, lost);
         }
         adaptive
+    }
+
+    fn survey(adaptive: &mut Adaptive, slot: usize, lost: u16) {
+        let surveyed = Surveyed { probes: 400, lost, capacity: None };
+        adaptive.set_surveyed(adaptive.origin, slot, &surveyed);
     }
 
     #[test]
@@ -134,5 +140,17 @@ mod tests {
         adaptive.update_keeping(1);
         assert_eq!(adaptive.repair_wait(), 0.0);
         assert!(adaptive.set_of(&[0, 1]).rtt > adaptive.set_of(&[0]).rtt + 500_000.0);
+    }
+
+    /// The hold would change in its slow start otherwise, as soon as the second path carries bulk.
+    #[test]
+    fn a_flow_waits_for_repairs_from_its_beginning_while_a_path_is_not_surveyed() {
+        let mut adaptive = paths(&[(40, 0), (60, 0)]);
+        assert_eq!(adaptive.repair_wait(), 0.0);
+        let second = adaptive.paths[1].as_mut().expect("set");
+        (second.kind, second.role, second.surveyed) = (Kind::Unknown, Role::Trial, None);
+        survey(&mut adaptive, 0, 0);
+        assert!(adaptive.repair_wait() > 0.0);
+        assert!(adaptive.kept_from().is_some_and(|(_, lost)| lost > 0));
     }
 }

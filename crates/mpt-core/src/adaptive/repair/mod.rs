@@ -233,11 +233,15 @@ impl Adaptive {
     }
 
     fn may_lose_now(&self) -> bool {
-        // Roles are given with the first report.
-        let begins = self.bulk == 0;
+        // A hold that changes in slow start ends it, so a flow begins with the one for repairs if any
+        // of its paths may need them.
+        let begins = self.bulk == 0 || self.reach.rests();
         let unknown = |slot: &u16| {
             let path = self.paths.get(usize::from(*slot)).and_then(Option::as_ref);
-            path.is_some_and(|path| path.may_lose() || begins && path.kind != Kind::Clean)
+            let unproved = |path: &super::path::Sender| {
+                begins && path.role != Role::Aside && path.kind != Kind::Clean
+            };
+            path.is_some_and(|path| path.may_lose() || unproved(path))
         };
         self.repairs.loss_at.is_some() || self.order.iter().any(unknown)
     }
