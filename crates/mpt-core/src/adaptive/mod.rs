@@ -472,12 +472,8 @@ impl Adaptive {
     /// Returns the round-trip time that a bulk flow sees. Its packets are played out when the
     /// longest path would have brought them, and its acknowledgements arrive over the shortest one.
     fn bulk_rtt(&self) -> f64 {
-        let used = self.order.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
-        self.bulk_rtt_over(|| used.clone().filter(|path| path.role != Role::Aside))
-    }
-
-    /// Returns the round-trip time that a bulk flow sees over these paths, the shortest first.
-    fn bulk_rtt_over<'a, I: Iterator<Item = &'a Sender>>(&self, used: impl Fn() -> I) -> f64 {
+        let paths = self.order.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
+        let used = || paths.clone().filter(|path| path.role != Role::Aside);
         let longest_rtt = used().map(|path| path.model.rtt()).fold(0.0, f64::max);
         let Some(shortest) = used().next() else { return longest_rtt };
         let (mut jitters, mut longer, mut latest) = (false, 0.0, 0.0_f64);

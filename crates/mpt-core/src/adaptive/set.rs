@@ -24,7 +24,7 @@ pub(super) struct Set {
     pub(super) rtt: f64,
     /// The most that they may carry, in bytes per microsecond.
     pub(super) rate: f64,
-    /// What they are likely to carry, in bytes per microsecond.
+    /// The rate that they are likely to carry, in bytes per microsecond.
     pub(super) likely: f64,
     /// True if the delays of one of them jitter.
     pub(super) jitters: bool,

@@ -1,4 +1,4 @@
-//! When `mpt join` returns, what a default route leads out goes into the tunnel: a connection of that moment does not leave past it.
+//! Default routes lead into the tunnel when `mpt join` returns: a connection of that moment does not leave past it.
 
 use std::net::IpAddr;
 use std::process::Stdio;

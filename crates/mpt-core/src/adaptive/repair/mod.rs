@@ -168,7 +168,7 @@ impl Adaptive {
 
     /// Returns how long the inner flow waits for repairs, in microseconds.
     pub(super) fn repair_wait(&self) -> f64 {
-        if !self.is_keeping() || !self.repairs_losses() || !self.may_lose() || !self.is_far() {
+        if !self.is_keeping() || !self.may_lose() {
             return 0.0;
         }
         self.repair_wait_over(self.in_use())

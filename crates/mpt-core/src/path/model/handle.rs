@@ -3,10 +3,8 @@
 use super::observed::overflow::Verdict;
 use super::phase::Phase;
 use super::report::{Pause, Present, Report};
-use super::state::Model;
+use super::state::{Model, OWN_QUEUE};
 
-/// The bytes under way from which on a queue may be ours: ten packets.
-const OWN_QUEUE: f64 = 10.0 * 1_500.0;
 /// The part of a queue that our bytes under way make up at least if it is ours. They are fewer than
 /// [`OWN_QUEUE`] on a path of a low rate.
 const OWN_PART: f64 = 0.25;

@@ -67,6 +67,9 @@ pub(crate) struct Model {
     lateness: Recent,
 }
 
+/// The bytes of ours with which a queue counts as ours: ten packets. A path with fewer does not
+/// yield to others.
+pub(super) const OWN_QUEUE: f64 = 10.0 * 1_500.0;
 /// The rate that is assumed of a path of which nothing is known: 35 Mbit/s, the geometric mean of 4 and 300.
 const LIKELY: f64 = 35.0 / 8.0;
 

@@ -21,13 +21,13 @@ const APART: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unloaded {
     delays: OneWay,
-    /// Those of frames that are [`APART`].
+    /// The delays of frames that are at least [`APART`] from each other.
     apart: OneWay,
     /// The data packets that had come on the path before the latest frame.
     packets: u64,
     /// The time from which on the path counts as empty.
     empty_from: Option<Instant>,
-    /// The time of the latest of these frames.
+    /// The time of the latest frame in `apart`.
     apart_at: Option<Instant>,
 }
 
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(spread((0..64).map(jitter)), Duration::from_millis(20));
     }
 
-    /// A survey asks every 5 ms, and the delay is another one every 100 ms.
+    /// Frames come every 5 ms, as in a survey, and the delay is another one every 100 ms.
     #[test]
     fn a_delay_that_wanders_is_found_by_frames_that_follow_each_other_quickly() {
         let wanders = |n: u64| (5 * n, 5_000 + 20_000 * (n / 20 % 2) as u32, 0);

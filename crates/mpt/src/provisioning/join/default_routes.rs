@@ -1,4 +1,4 @@
-//! Whether what only a default route leads out goes into the tunnel, as the kernel decides it.
+//! The check that default routes lead into the tunnel, as the kernel decides it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -24,7 +24,11 @@ const ELSEWHERE: [IpAddr; 5] = [
 ///
 /// The kernel does not answer.
 pub(super) fn passed(connection: &Connection) -> Result<Vec<IpNet>, Failed> {
-    let defaults = connection.networks.iter().filter(|network| network.prefix_len() == 0);
+    let is_default = |network: &&IpNet| network.prefix_len() == 0;
+    let mut defaults = connection.networks.iter().filter(is_default).peekable();
+    if defaults.peek().is_none() {
+        return Ok(Vec::new());
+    }
     let used = uplinks::look()?.networks;
     let only_default = |address: &IpAddr| !used.iter().any(|network| network.contains(address));
     let asked: Vec<(IpNet, IpAddr)> = defaults

@@ -8,10 +8,8 @@
 
 use super::{Known, Phase};
 use crate::path::model::report::{Pause, Present, Report};
-use crate::path::model::state::{LEAST_RATE, Model};
+use crate::path::model::state::{LEAST_RATE, Model, OWN_QUEUE};
 
-/// The bytes of ours in the queue of a path up to which the path does not yield: ten packets.
-const OWN_QUEUE: f64 = 10.0 * 1_500.0;
 /// The share of the rate that is given up in each growth step while more than [`OWN_QUEUE`] waits.
 const YIELD: f64 = 0.03;
 /// The rate grows by so many bytes per round-trip time in each,

@@ -46,7 +46,7 @@ pub(crate) fn look() -> Result<Used, Failed> {
 ///
 /// # Errors
 ///
-/// There is none.
+/// The kernel does not answer.
 pub(crate) fn ask_kernel<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Failed> {
     let failed = |why: String| Failed::File(format!("the network cannot be looked at: {why}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
