@@ -150,11 +150,17 @@ fn but_plain_data_can_be_changed_on_its_way() {
 fn and_its_data_can_be_dropped_unnoticed() {
     let _alone = alone();
     let scene = Scene::with_equal_shares();
+    let received =
+        |path: &mpt_api::Path| path.liveness.as_ref().and_then(|it| it.peer_received).unwrap_or(0);
+    // The peer says a moment later what has arrived of the data of before, which is to count in neither figure.
+    let before = wait_for("the peer says that all of the data before has arrived", || {
+        let path = scene.daemons[0].path("tunnel", "line1");
+        (received(&path) >= path.sent.packets).then_some(path)
+    });
     let config = json!({ "ports": ["a1", "b1"], "drop": "data", "seconds": 6 });
     let mut program = Program::start(scene.pair.middle(), "change.py", &config);
     assert_eq!(program.said()["step"], "listening");
     scene.pair.middle().tc("qdisc add dev b1 root pfifo limit 0");
-    let before = scene.daemons[0].path("tunnel", "line1");
     let pulse = Pulse::start((&scene.pair.a, "10.72.0.1:7000"), (&scene.pair.b, "10.72.0.2:7000"));
     thread::sleep(Duration::from_secs(3));
     let path = scene.daemons[0].path("tunnel", "line1");
@@ -162,8 +168,6 @@ fn and_its_data_can_be_dropped_unnoticed() {
     let lost = beats.lost(beats.sent[0], Instant::now()).len();
     assert_eq!(path.state, PathState::Up, "control is all that tells");
     assert!(lost * 3 > beats.sent.len(), "{lost} of {} lost: that of line 1", beats.sent.len());
-    let received =
-        |path: &mpt_api::Path| path.liveness.as_ref().and_then(|it| it.peer_received).unwrap_or(0);
     let (sent, arrived) =
         (path.sent.packets - before.sent.packets, received(&path) - received(&before));
     // Whatever the pace of this machine, most of what was lost had been sent there when the counters were read.
