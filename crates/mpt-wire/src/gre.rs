@@ -196,7 +196,7 @@ impl Repr {
     /// # Panics
     ///
     /// If `buffer` is shorter than the header.
-    #[inline]
+    #[inline(always)]
     pub fn emit(&self, buffer: &mut [u8]) {
         let buffer = range_mut(buffer, 0..self.header_len());
         set_u16_at(buffer, 0, self.flags());

@@ -69,6 +69,7 @@ pub(super) struct Candidate {
 }
 
 /// Looks at the headers of a packet; `mergeable` says which protocols may be merged.
+#[inline]
 pub(super) fn classify(packet: &[u8], mergeable: Mergeable) -> Class {
     let Some((addresses, upper)) = parse_ip(packet) else { return Class::Foreign };
     let (transport, start) = match upper {

@@ -40,6 +40,8 @@ impl<P: Copy> EqualizedBuffer<P> {
         }
     }
 
+    // Not a part of what handles packets of a connection without send times, whose registers it would take.
+    #[inline(never)]
     pub(super) fn receive_played(
         &mut self,
         at: Times,

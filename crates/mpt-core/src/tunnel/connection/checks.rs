@@ -39,7 +39,21 @@ impl<P: Copy> Connection<P> {
 
     /// Applies the ingress filter: inner sources have to be those of the connection's networks.
     /// Returns true for an ICMP error from outside of them that may pass, see [`foreign`].
+    #[inline(always)]
     pub(super) fn check_source(
+        &self,
+        summary: &ip::Summary,
+        inner: &[u8],
+    ) -> Result<bool, DatagramDrop> {
+        match scope::stays_on_link(summary) || !self.sources.contains(summary.source) {
+            true => self.check_unusual_source(summary, inner),
+            false => Ok(false),
+        }
+    }
+
+    /// The filter for what stays on its link, or comes from outside.
+    #[cold]
+    fn check_unusual_source(
         &self,
         summary: &ip::Summary,
         inner: &[u8],

@@ -339,6 +339,8 @@ impl<P: Copy> Connection<P> {
     }
 
     /// Checks a datagram that was assigned to one of our paths, if any is admitted.
+    // By a call, its result goes through memory, and what reads it in other pieces than it was written in waits.
+    #[inline(always)]
     pub(crate) fn accept(
         &mut self,
         arrival: &Arrival,

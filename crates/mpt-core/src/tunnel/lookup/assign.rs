@@ -97,6 +97,15 @@ impl Assignments {
         {
             return Ok(path);
         }
+        self.look_up_anew(socket, remote, key)
+    }
+
+    fn look_up_anew(
+        &mut self,
+        socket: SocketId,
+        remote: SocketAddr,
+        key: Option<u32>,
+    ) -> Result<PathId, DatagramDrop> {
         let any_port = Sender::new(socket, remote.ip(), None);
         let this_port = Sender { port: Some(remote.port()), ..any_port };
         let find = |sender, count| match count {

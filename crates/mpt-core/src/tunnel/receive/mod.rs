@@ -31,13 +31,15 @@ impl<P: Copy> Tunnels<P> {
         outer_ecn: ecn::Ecn,
         datagram: &mut [u8],
     ) -> Result<Received, DatagramDrop> {
-        self.decapsulate(socket, remote, outer_ecn, datagram).map_err(|(connection, reason)| {
-            let connection = connection.and_then(|id| self.connections.found_mut(id));
+        let mut whose = None;
+        let received = self.decapsulate(&mut whose, socket, remote, outer_ecn, datagram);
+        if let Err(reason) = received {
+            let connection = whose.and_then(|id| self.connections.found_mut(id));
             let drops =
                 connection.map_or(&mut self.datagram_drops, |it| &mut it.tally.datagram_drops);
             drops.add(reason);
-            reason
-        })
+        }
+        received
     }
 
     /// Counts a datagram that the caller drops.
@@ -71,37 +73,38 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
+    /// Sets `whose` to the connection that the datagram belongs to, once it is known.
+    // The result has one type from the connection on, and no step makes another one of it: it has 40 bytes, and whoever copies what was just written in
+    // other pieces waits (a failed store-to-load forwarding).
     #[inline]
     fn decapsulate(
         &mut self,
+        whose: &mut Option<ConnectionId>,
         socket: SocketId,
         remote: SocketAddr,
         outer_ecn: ecn::Ecn,
         datagram: &mut [u8],
-    ) -> Result<Received, (Option<ConnectionId>, DatagramDrop)> {
-        let unassigned = |reason| (None, reason);
-        let (gre, payload) =
-            gre::Repr::parse(datagram).map_err(|error| unassigned(error.into()))?;
+    ) -> Result<Received, DatagramDrop> {
+        let (gre, payload) = gre::Repr::parse(datagram)?;
         match gre.protocol {
             gre::Protocol::IPV4 | gre::Protocol::IPV6 => {}
             gre::Protocol::CONTROL => return Ok(Received::Frame(payload)),
             gre::Protocol::SEALED => {
-                return self.decapsulate_sealed(socket, remote, outer_ecn, gre, datagram);
+                return self.decapsulate_sealed(whose, socket, remote, outer_ecn, gre, datagram);
             }
-            _ => return Err(unassigned(DatagramDrop::UnknownProtocol)),
+            _ => return Err(DatagramDrop::UnknownProtocol),
         }
-        let path_id =
-            self.tables.assignments.lookup(socket, remote, gre.key).map_err(unassigned)?;
-        let unknown = unassigned(DatagramDrop::UnknownSender);
-        let path = self.paths.found_mut(path_id).ok_or(unknown)?;
-        let id = path.connection;
-        let connection = self.connections.found_mut(id).ok_or(unknown)?;
-        connection.admit().map_err(|reason| (Some(id), reason))?;
+        let path_id = self.tables.assignments.lookup(socket, remote, gre.key)?;
+        let path = self.paths.found_mut(path_id).ok_or(DatagramDrop::UnknownSender)?;
+        let connection = self.connections.found_mut(path.connection);
+        let connection = connection.ok_or(DatagramDrop::UnknownSender)?;
+        *whose = Some(path.connection);
+        connection.admit()?;
         let arrival = Arrival { gre, payload, outer_ecn, opened: None };
-        let accepted = connection.accept(&arrival, datagram, path);
-        if let Ok(Received::Packet(_)) = accepted {
+        let received = connection.accept(&arrival, datagram, path);
+        if let Ok(Received::Packet(_)) = received {
             path.heard_port = NonZeroU16::new(remote.port());
         }
-        accepted.map_err(|reason| (Some(id), reason))
+        received
     }
 }

@@ -24,6 +24,7 @@ impl<'a> InnerPacket<'a> {
     /// # Errors
     ///
     /// It is no complete IPv4 or IPv6 packet.
+    #[inline]
     pub fn whole(bytes: &'a mut [u8]) -> Result<Self, ip::Malformed> {
         let (summary, largest) = (ip::Summary::parse(bytes)?, bytes.len());
         Ok(Self { bytes, summary, checksum: ChecksumState::Complete, segments: 1, largest })

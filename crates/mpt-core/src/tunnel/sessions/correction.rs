@@ -53,7 +53,13 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Takes the next packet that was restored, and how to deliver it. One that is refused is counted.
+    #[inline]
     pub(crate) fn take_restored(&mut self) -> Option<(AcceptedDatagram, Restored)> {
+        if self.restored.is_empty() { None } else { self.next_restored() }
+    }
+
+    #[cold]
+    fn next_restored(&mut self) -> Option<(AcceptedDatagram, Restored)> {
         loop {
             let &id = self.restored.last()?;
             let connection = self.connections.get_mut(id);

@@ -59,37 +59,35 @@ impl<P: Copy> Tunnels<P> {
     /// is known to be authentic.
     pub(in crate::tunnel) fn decapsulate_sealed(
         &mut self,
+        whose: &mut Option<ConnectionId>,
         socket: SocketId,
         remote: SocketAddr,
         outer_ecn: ecn::Ecn,
         gre: gre::Repr,
         datagram: &mut [u8],
-    ) -> Result<Received, (Option<ConnectionId>, DatagramDrop)> {
+    ) -> Result<Received, DatagramDrop> {
         let gre::Repr { checksum: false, key: Some(key), sequence: Some(sequence), .. } = gre
         else {
-            return Err((None, DatagramDrop::SealedHeader));
+            return Err(DatagramDrop::SealedHeader);
         };
-        let unknown = (None, DatagramDrop::UnknownIndex);
-        let (id, opener) = self.openers.get_mut(key).ok_or(unknown)?;
-        let connection = self.connections.found_mut(id).ok_or(unknown)?;
-        let refused = |reason| (Some(id), reason);
-        connection.admit().map_err(refused)?;
+        let (id, opener) = self.openers.get_mut(key).ok_or(DatagramDrop::UnknownIndex)?;
+        let connection = self.connections.found_mut(id).ok_or(DatagramDrop::UnknownIndex)?;
+        *whose = Some(id);
+        connection.admit()?;
         // The path is found as that of plain packets is, whatever the index says.
         let path = self.tables.assignments.lookup(socket, remote, connection.config.key);
         let path = path.ok().and_then(|path| self.paths.found_mut(path));
         let path = path.filter(|path| path.connection == id);
-        let path = path.ok_or(refused(DatagramDrop::UnknownSender))?;
-        let opened = opener.open(sequence, path.slot, datagram).map_err(|error| {
-            refused(match error {
-                Refused::Replayed => DatagramDrop::Replayed,
-                Refused::Unopened => DatagramDrop::SealedUnopened,
-            })
+        let path = path.ok_or(DatagramDrop::UnknownSender)?;
+        let opened = opener.open(sequence, path.slot, datagram).map_err(|error| match error {
+            Refused::Replayed => DatagramDrop::Replayed,
+            Refused::Unopened => DatagramDrop::SealedUnopened,
         })?;
         let arrival = Arrival { gre, payload: seal::HEADER_LEN, outer_ecn, opened: Some(opened) };
-        let accepted = connection.accept(&arrival, &mut datagram[..opened.len], path);
-        if let Ok(Received::Packet(_)) = accepted {
+        let received = connection.accept(&arrival, &mut datagram[..opened.len], path);
+        if let Ok(Received::Packet(_)) = received {
             path.heard_port = NonZeroU16::new(remote.port());
         }
-        accepted.map_err(refused)
+        received
     }
 }

@@ -290,7 +290,7 @@ impl Egress {
     }
 
     /// Puts a datagram into the outbox of its path.
-    #[inline]
+    #[inline(always)]
     fn add<S: System>(
         &mut self,
         outgoing: &Outgoing<'_>,
