@@ -10,7 +10,7 @@ use super::syntax::source::{Source, Step, Tree};
 use crate::experiments::case::{Method, NetworkSpec, TunnelSpec};
 
 /// Keys of `[[connection]]` that an experiment may set: those that affect how packets travel.
-const CONNECTION_KEYS: [&str; 15] = [
+const CONNECTION_KEYS: [&str; 16] = [
     "checksum",
     "copy_dscp",
     "direction",
@@ -23,6 +23,7 @@ const CONNECTION_KEYS: [&str; 15] = [
     "max_delay",
     "repair",
     "seal",
+    "select",
     "sequence",
     "udp_checksum",
     "window",
