@@ -196,6 +196,7 @@ impl Repr {
     /// # Panics
     ///
     /// If `buffer` is shorter than the header.
+    // Once for each segment, and mostly with fields that its caller knows.
     #[inline(always)]
     pub fn emit(&self, buffer: &mut [u8]) {
         let buffer = range_mut(buffer, 0..self.header_len());

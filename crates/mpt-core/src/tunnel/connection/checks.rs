@@ -39,6 +39,7 @@ impl<P: Copy> Connection<P> {
 
     /// Applies the ingress filter: inner sources have to be those of the connection's networks.
     /// Returns true for an ICMP error from outside of them that may pass, see [`foreign`].
+    // Inlined, since `summary` was written just before in other pieces than this reads.
     #[inline(always)]
     pub(super) fn check_source(
         &self,

@@ -100,6 +100,7 @@ impl Assignments {
         self.look_up_anew(socket, remote, key)
     }
 
+    /// Looks in the tables, and remembers the answer for the next datagram.
     fn look_up_anew(
         &mut self,
         socket: SocketId,

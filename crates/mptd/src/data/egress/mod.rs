@@ -290,6 +290,7 @@ impl Egress {
     }
 
     /// Puts a datagram into the outbox of its path.
+    // Once for each segment.
     #[inline(always)]
     fn add<S: System>(
         &mut self,
