@@ -18,7 +18,7 @@ impl Quantity {
             metric::GOODPUT => ("goodput", "Mbit/s"),
             metric::GOODPUT_3_TO_10 => ("goodput, mean of seconds 3 to 10", "Mbit/s"),
             metric::GOODPUT_COUNTED => ("goodput, mean of the seconds that count", "Mbit/s"),
-            metric::RIVAL => ("goodput of the rival", "Mbit/s"),
+            metric::RIVAL => ("what the rival carries", "Mbit/s"),
             metric::REACHED_DOWN => ("time to 90 % of the new rate, down", "s"),
             metric::REACHED_UP => ("time to 90 % of the new rate, up", "s"),
             metric::PING_IDLE => ("ping, unloaded, p50", "ms"),
