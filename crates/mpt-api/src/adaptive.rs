@@ -73,4 +73,7 @@ pub struct Queue {
     pub dropped: u64,
     /// Packets dropped since the queue was full.
     pub overflowed: u64,
+    /// Acknowledgements of TCP dropped since a later one that waited said all that they did.
+    #[serde(default)]
+    pub superseded: u64,
 }

@@ -24,8 +24,16 @@ fn full(criterion: &mut Criterion) {
         let mut flow = 0_u64;
         let mut push = |queue: &mut FairQueue<u32>, now| {
             flow = (flow + 1) % flows;
-            let packet =
-                Waiting { flow, segments, largest: 1400, total, first: 0, ect: true, tag: 0 };
+            let packet = Waiting {
+                flow,
+                segments,
+                largest: 1400,
+                total,
+                first: 0,
+                ect: true,
+                acknowledges: None,
+                tag: 0,
+            };
             let _ = black_box(queue.push(now, packet));
             while let Some(dropped) = queue.pop_dropped() {
                 black_box(dropped);

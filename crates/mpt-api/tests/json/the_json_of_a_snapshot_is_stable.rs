@@ -226,7 +226,8 @@ fn a_snapshot() {
             "left": 0,
             "marked": 0,
             "dropped": 0,
-            "overflowed": 0
+            "overflowed": 0,
+            "superseded": 0
           },
           "reorder": {
             "window": 16384,

@@ -4,7 +4,10 @@ use super::{Adaptive, SILENCE};
 
 impl Adaptive {
     /// Returns the path for a packet that leaves now: the shortest one with credit. A sparse packet
-    /// takes the shortest path even without credit, and the bulk behind it has that much less.
+    /// takes the shortest path even without credit, within bounds ([`Pacer::lends`]), and the bulk
+    /// behind it has that much less.
+    ///
+    /// [`Pacer::lends`]: super::pacer::Pacer::lends
     #[inline]
     pub(super) fn choose(&mut self, now: i64, ipv6: bool, sparse: bool) -> Option<u16> {
         let blind = self.unreported.is_some_and(|since| now - since > SILENCE);
@@ -16,7 +19,8 @@ impl Adaptive {
                 continue;
             }
             let unlimited = blind && !path.model.has_ceiling();
-            if sparse || unlimited || path.pacer.has_credit(now) {
+            let lends = sparse && path.pacer.lends(now, path.model.rate());
+            if lends || unlimited || path.pacer.has_credit(now) {
                 return Some(slot);
             }
             path.backlogged = true;

@@ -351,6 +351,11 @@ impl Adaptive {
             return None;
         };
         let Left { segment, bytes, mark, last, tag, waited, .. } = self.queue.pop(now)?;
+        if head.sparse
+            && let Some(Some(path)) = self.paths.get_mut(usize::from(slot))
+        {
+            path.pacer.lend(micros, bytes + path.overhead);
+        }
         self.give(micros, slot, number, bytes, waited.as_micros() as i64);
         let Queued { packet, tag } = tag;
         if self.is_keeping() {
@@ -515,6 +520,7 @@ mod tests {
             total: 1_400,
             first: 0,
             ect: false,
+            acknowledges: None,
             tag: Queued { packet, tag },
         };
         assert!(adaptive.store(start, packet));

@@ -2,7 +2,8 @@
 
 /// The counters of the segments of one queue since it exists.
 ///
-/// Each segment of a packet that was taken ends in `left`, `dropped`, `overflowed` or `cleared`.
+/// Each segment of a packet that was taken ends in `left`, `dropped`, `overflowed`, `superseded` or
+/// `cleared`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments that left.
@@ -19,6 +20,8 @@ pub struct Counters {
     pub overflowed: u64,
     /// Bytes of those.
     pub overflowed_bytes: u64,
+    /// Acknowledgements dropped because one behind them said all that they did.
+    pub superseded: u64,
     /// Segments that were waiting when the queue was cleared.
     pub cleared: u64,
     /// Segments of packets that were not taken.

@@ -2,12 +2,14 @@
 //! short for each of them.
 //!
 //! It schedules as RFC 8290 does: flows are hashed into buckets, have turns of one quantum of bytes
-//! each, and sparse flows go first. Three things differ:
+//! each, and sparse flows go first. Four things differ:
 //!
 //! - It holds super-packets as they were read, and gives out their segments. Quantum, deficit and
 //!   sparseness count the bytes of segments, and a drop or a mark concerns one segment.
 //! - Bulk flows are told to send less by a law of their own instead of CoDel's
 //!   (see [`FairQueue::set_target`]).
+//! - Plain acknowledgements that have waited are dropped where the next packet says all that they do
+//!   (`thinning.rs`).
 //! - A queue over its bound in bytes drops segments of the flow with most bytes, as in section 4.1;
 //!   one over its bound in packets drops a packet of the flow with most packets.
 //!
@@ -21,6 +23,7 @@ mod link;
 mod outcome;
 mod packet;
 mod slots;
+mod thinning;
 
 use std::time::{Duration, Instant};
 
@@ -95,6 +98,7 @@ impl<T: Copy> FairQueue<T> {
                 dropped_bytes: 0,
                 overflowed: 0,
                 overflowed_bytes: 0,
+                superseded: 0,
                 cleared: 0,
                 refused: 0,
             },
@@ -281,6 +285,7 @@ impl<T: Copy> FairQueue<T> {
                 flow.deficit += i64::from(QUANTUM);
                 self.flows.end_turn();
             } else if load.packets > 0 {
+                self.thin(index, now);
                 if list == List::Old {
                     self.apply_law(index, now);
                 }

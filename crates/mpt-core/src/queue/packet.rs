@@ -1,5 +1,7 @@
 //! A packet or super-packet that waits, and how its segments are counted.
 
+use mpt_wire::tcp::acknowledgement;
+
 /// A packet or super-packet that waits.
 ///
 /// Its segments are numbered from 0. Each takes `largest` bytes of `total`, and the last one takes
@@ -19,6 +21,9 @@ pub struct Waiting<T> {
     /// The packet has an ECN-capable transport (RFC 3168 section 5): its segments are marked where
     /// others are dropped.
     pub ect: bool,
+    /// The acknowledgment number of a TCP segment that says nothing else
+    /// ([`mpt_wire::tcp::acknowledgement::plain`]). It counts only for a packet of one segment.
+    pub acknowledges: Option<u32>,
     /// Data of the owner.
     pub tag: T,
 }
@@ -28,6 +33,7 @@ impl<T> Waiting<T> {
     pub(super) fn checked(mut self) -> Self {
         self.segments = self.segments.max(1);
         self.first = self.first.min(self.segments - 1);
+        self.acknowledges = self.acknowledges.filter(|_| self.segments == 1);
         self
     }
 
@@ -48,6 +54,17 @@ impl<T> Waiting<T> {
     #[inline]
     pub(super) const fn is_last(&self) -> bool {
         self.first + 1 >= self.segments
+    }
+
+    /// Returns whether `later`, which stands behind this one, says all that this one does: both are plain
+    /// acknowledgements of the same flow, and it has the higher number.
+    #[inline]
+    pub(super) fn is_superseded_by(&self, later: &Self) -> bool {
+        self.flow == later.flow
+            && self
+                .acknowledges
+                .zip(later.acknowledges)
+                .is_some_and(|(number, higher)| acknowledgement::is_after(higher, number))
     }
 
     /// Returns how many segments have not left.

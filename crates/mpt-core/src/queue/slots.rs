@@ -113,6 +113,13 @@ impl<T: Copy> Slots<T> {
         self.slots[index(id)].arrival
     }
 
+    /// Returns the packet behind another one that waits, of the same chain.
+    #[inline]
+    pub(super) fn behind(&self, id: StoreId) -> Option<&Waiting<T>> {
+        let next = self.slots[index(id)].next?;
+        Some(self.packet(StoreId(next.index())))
+    }
+
     /// Appends a packet to a chain.
     #[inline]
     pub(super) fn append(&mut self, chain: &mut Chain, id: StoreId) {

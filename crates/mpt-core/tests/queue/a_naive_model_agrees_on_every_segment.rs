@@ -32,14 +32,18 @@ fn flow() -> impl Strategy<Value = u64> {
 
 fn packet() -> impl Strategy<Value = Waiting<u64>> {
     let segments = prop_oneof![6 => Just(1), 3 => 2..6u16, 1 => 1..45u16];
+    let acknowledges =
+        prop_oneof![2 => Just(None), 3 => (0..20u32).prop_map(Some), 1 => any::<Option<u32>>()];
     let largest = prop_oneof![Just(1400), Just(1500), 40..1500u32, 1..9000u32];
-    (flow(), segments, largest, any::<prop::sample::Index>(), any::<bool>(), 0..1000u64, 0..3u8)
-        .prop_map(|(flow, segments, largest, cut, ect, tag, begun)| {
+    let bytes = (largest, any::<prop::sample::Index>());
+    (flow(), segments, bytes, any::<bool>(), acknowledges, 0..1000u64, 0..3u8).prop_map(
+        |(flow, segments, (largest, cut), ect, acknowledges, tag, begun)| {
             let last = 1 + cut.index(largest as usize) as u32;
             let total = largest * u32::from(segments - 1) + last;
             let first = if begun == 0 { cut.index(segments.into()) as u16 } else { 0 };
-            Waiting { flow, segments, largest, total, first, ect, tag }
-        })
+            Waiting { flow, segments, largest, total, first, ect, acknowledges, tag }
+        },
+    )
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -136,13 +140,13 @@ proptest! {
     fn for_packets_that_contradict_themselves(
         limits in limits(),
         packets in prop::collection::vec(
-            (flow(), any::<u16>(), any::<u32>(), 0..200_000u32, any::<u16>()), 1..30,
+            (flow(), any::<u16>(), any::<u32>(), 0..200_000u32, any::<u16>(), any::<Option<u32>>()), 1..30,
         ),
     ) {
         let now = origin();
         let mut queue = mpt_core::queue::FairQueue::new(limits);
-        for (flow, segments, largest, total, first) in packets {
-            let packet = Waiting { flow, segments, largest, total, first, ect: false, tag: () };
+        for (flow, segments, largest, total, first, acknowledges) in packets {
+            let packet = Waiting { flow, segments, largest, total, first, ect: false, acknowledges, tag: () };
             let _ = queue.push(now, packet);
             while queue.pop_dropped().is_some() {}
             prop_assert!(queue.len_bytes() <= limits.bytes);

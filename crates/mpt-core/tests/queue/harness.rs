@@ -21,7 +21,16 @@ pub(crate) const WIDE: Limits = Limits { bytes: 100_000_000, packets: 100_000 };
 /// A packet of so many segments of the same size, not ECN-capable.
 pub(crate) const fn packet(flow: u64, segments: u16, bytes: u32) -> Waiting<u64> {
     let total = bytes * segments as u32;
-    Waiting { flow, segments, largest: bytes, total, first: 0, ect: false, tag: flow }
+    Waiting {
+        flow,
+        segments,
+        largest: bytes,
+        total,
+        first: 0,
+        ect: false,
+        acknowledges: None,
+        tag: flow,
+    }
 }
 
 /// An owner of a queue, whose store has the number of the segment that each packet sends next.
@@ -122,7 +131,7 @@ impl Owner {
         assert!(queue.len_packets() <= queue.len_segments());
         assert_eq!(queue.is_empty(), queue.flows() == 0);
         let it = queue.counters();
-        let gone = it.left + it.dropped + it.overflowed + it.cleared;
+        let gone = it.left + it.dropped + it.overflowed + it.superseded + it.cleared;
         assert_eq!(self.taken, gone + queue.len_segments() as u64, "{it:?}");
     }
 }

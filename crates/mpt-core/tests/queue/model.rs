@@ -14,6 +14,7 @@ struct Segment {
     bytes: u32,
     last: bool,
     ect: bool,
+    acknowledges: Option<u32>,
     mark: bool,
     tag: u64,
     arrival: Instant,
@@ -103,9 +104,11 @@ impl Model {
             let last = number + 1 == packet.segments;
             let before = packet.largest * u32::from(number);
             let bytes = if last { packet.total - before } else { packet.largest };
-            let Waiting { flow, ect, tag, .. } = packet;
+            let Waiting { flow, ect, acknowledges, tag, .. } = packet;
+            let acknowledges = acknowledges.filter(|_| packet.segments == 1);
             let (mark, arrival) = (false, now);
-            let segment = Segment { id, flow, number, bytes, last, ect, mark, tag, arrival };
+            let segment =
+                Segment { id, flow, number, bytes, last, ect, acknowledges, mark, tag, arrival };
             self.flows.get_mut(&bucket).unwrap().segments.push_back(segment);
         }
         while self.len().2 >= self.limits.packets {
@@ -160,6 +163,7 @@ impl Model {
                 list.pop_front();
                 self.old.push_back(bucket);
             } else if !flow.segments.is_empty() {
+                self.thin(bucket, now);
                 if !sparse {
                     self.apply_law(bucket, now);
                 }
@@ -172,6 +176,26 @@ impl Model {
                     self.flows.remove(&bucket);
                 }
             }
+        }
+    }
+
+    /// Acknowledgements that have waited for 5 ms go where the next packet of their flow says more.
+    fn thin(&mut self, bucket: u64, now: Instant) {
+        loop {
+            let segments = &self.flows[&bucket].segments;
+            let [Some(first), Some(second)] = [0, 1].map(|index| segments.get(index)) else {
+                return;
+            };
+            let (Some(number), Some(higher)) = (first.acknowledges, second.acknowledges) else {
+                return;
+            };
+            let is_higher = higher != number && higher.wrapping_sub(number) < 1 << 31;
+            let is_old = now - first.arrival >= Duration::from_millis(5);
+            if first.flow != second.flow || !is_higher || !is_old {
+                return;
+            }
+            self.drop_segment(bucket);
+            self.counters.superseded += 1;
         }
     }
 

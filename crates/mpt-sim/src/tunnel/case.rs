@@ -52,11 +52,13 @@ pub struct Case {
     pub seed: u64,
 }
 
-/// One path: a link, alike in both directions.
+/// One path: a link, alike in both directions but for its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
     /// Rate of the link, headers included.
     pub rate: Bitrate,
+    /// Rate of the other direction, from end 1 to end 0, if it is another one.
+    pub back: Option<Bitrate>,
     /// Propagation delay, one way.
     pub delay: Duration,
     /// Standard deviation of the delay, normal.
@@ -116,6 +118,7 @@ impl Path {
         Self {
             rate: Bitrate::from_megabits(u64::from(megabits))
                 .unwrap_or(const { Bitrate::new(1).unwrap() }),
+            back: None,
             delay,
             jitter: Duration::ZERO,
             redraw: Redraw::EveryPacket,
@@ -134,13 +137,14 @@ impl Path {
         advise::Path { rate, delay: self.delay, jitter: self.jitter }
     }
 
-    pub(crate) fn params(&self) -> Params {
+    /// Returns the parameters of the direction from end `side`.
+    pub(crate) fn params(&self, side: usize) -> Params {
         let jitter = (!self.jitter.is_zero()).then_some(Jitter {
             distribution: Distribution::Normal { deviation: self.jitter },
             redraw: self.redraw,
         });
         Params {
-            rate: Some(self.rate),
+            rate: Some(self.back.filter(|_| side == 1).unwrap_or(self.rate)),
             queue: QueueLimit::Time(self.queue),
             delay: self.delay,
             jitter,

@@ -99,8 +99,8 @@ impl Scene {
     pub(super) fn world(&self) -> World {
         let mut network = Network::new();
         for (stream, link) in (0..).zip(&self.links) {
-            network.add(link.params(), self.seed, 2 * stream);
-            network.add(link.params(), self.seed, 2 * stream + 1);
+            network.add(link.params(0), self.seed, 2 * stream);
+            network.add(link.params(1), self.seed, 2 * stream + 1);
         }
         let routes = self.routes();
         let start = network.instant(Time::ZERO);
@@ -108,11 +108,11 @@ impl Scene {
         let mut fair: Vec<Fair<Happening>> = fair_links
             .flat_map(|(stream, link)| {
                 let Route { forward, backward, .. } = routes[stream as usize];
-                let streams = [(forward, 2 * stream), (backward, 2 * stream + 1)];
+                let sides = [(forward, 0), (backward, 1)];
                 let config = FqCodelConfig::default();
-                streams.map(|(id, stream)| {
-                    let seed = derive(self.seed, stream);
-                    Fair::new(id, FairLink::new(start, link.params(), config, [], seed))
+                sides.map(|(id, side)| {
+                    let seed = derive(self.seed, 2 * stream + side as u64);
+                    Fair::new(id, FairLink::new(start, link.params(side), config, [], seed))
                 })
             })
             .collect();

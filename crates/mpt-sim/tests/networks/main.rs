@@ -1,6 +1,7 @@
 //! The throughput of the tunnel over networks of all kinds, in virtual time; one file per behaviour.
 
 mod a_call_keeps_its_packets_where_paths_lose_some;
+mod a_download_is_not_bounded_by_its_acknowledgements;
 mod a_shared_link_and_marks_are_no_reason_to_carry_less;
 mod a_survey_tells_whether_a_flow_has_to_be_held;
 mod a_tunnel_is_not_worse_than_its_best_path_alone;

@@ -233,8 +233,8 @@ fn queue(queue: &Queue) -> String {
             quantity::memory(queue.bytes)
         ),
     }];
-    let what = ["marked", "dropped", "dropped when full"];
-    let counts = [queue.marked, queue.dropped, queue.overflowed];
+    let what = ["marked", "dropped", "dropped when full", "superseded"];
+    let counts = [queue.marked, queue.dropped, queue.overflowed, queue.superseded];
     let counted = what.into_iter().zip(counts).filter(|&(_, count)| count > 0);
     facts.extend(counted.map(|(what, count)| format!("{count} {what}")));
     facts.join(", ")

@@ -82,6 +82,7 @@ fn show_says_what_is_learnt_of_paths_and_what_waits_for_room_on_them() {
         marked: 0,
         dropped: 5,
         overflowed: 0,
+        superseded: 0,
     });
     let dsl = Estimate {
         rate: 47_800_000,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mpt_wire::tcp::mss;
+use mpt_wire::tcp::{acknowledgement, mss};
 use mpt_wire::{ecn, ip};
 
 use super::members::member;
@@ -77,11 +77,13 @@ impl<P: Copy> Connection<P> {
         }
         let mut waits = false;
         if first < segments {
+            let acknowledges = acknowledgement::plain(packet, summary);
             let packet = *place.get_or_insert_with(|| adaptive.add(total, tag));
             let ect = matches!(summary.ecn(), ecn::Ecn::Ect0 | ecn::Ecn::Ect1);
             let largest = sizes.of(0) as u32;
             let tag = Queued { packet, tag };
-            let waiting = Waiting { flow: flow_hash, segments, largest, total, first, ect, tag };
+            let flow = flow_hash;
+            let waiting = Waiting { flow, segments, largest, total, first, ect, acknowledges, tag };
             let rest = u64::from(segments - first);
             // The owner keeps the whole super-packet until the last of its segments has left.
             if adaptive.waiting_bytes() + total as usize > queue_limit {

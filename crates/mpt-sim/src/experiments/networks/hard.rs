@@ -33,6 +33,8 @@ enum Twist {
     Slots,
     /// Every 15 s, first at 5 s, the second link changes its delay (by up to 15 ms) and its rate (to 50 to 150 % of its own), as satellites change.
     Handovers,
+    /// The way back, of the acknowledgements, carries a fiftieth of the way there, as DSL and cable do.
+    SlowBack,
 }
 
 /// Links that are special.
@@ -48,7 +50,7 @@ const fn hard(name: &'static str, network: &'static str, twist: Twist) -> Hard {
 }
 
 /// All networks with special links.
-static ALL: [Hard; 12] = [
+static ALL: [Hard; 13] = [
     hard("wander_5", "jit_5", Twist::Wander),
     hard("wander_20", "jit_20", Twist::Wander),
     hard("wander_starlink", "lte_starlink", Twist::Wander),
@@ -61,11 +63,12 @@ static ALL: [Hard; 12] = [
     hard("jumps", "baseline", Twist::Jumps),
     hard("slots", "baseline", Twist::Slots),
     hard("handovers", "bw_4to1", Twist::Handovers),
+    hard("slow_back", "baseline", Twist::SlowBack),
 ];
 
 /// Their names.
-pub(in super::super) const NAMES: [&str; 12] = {
-    let mut names = [""; 12];
+pub(in super::super) const NAMES: [&str; 13] = {
+    let mut names = [""; 13];
     let mut index = 0;
     while index < names.len() {
         names[index] = ALL[index].name;
@@ -85,6 +88,8 @@ const FIRST_HANDOVER: Duration = Duration::from_secs(5);
 const HANDOVER_DELAY: Duration = Duration::from_millis(15);
 /// The wait above which packets are marked.
 const MARK_ABOVE: Duration = Duration::from_millis(5);
+/// The rate of a link in parts of that of its way back where that is slow.
+const BACK: u64 = 50;
 /// Component of the seed that the changes come from.
 const COMPONENT: u64 = 1 << 40;
 
@@ -129,6 +134,7 @@ impl Hard {
                 Twist::FairQueue | Twist::FairQueueAndMarks => link.fair = true,
                 Twist::Marks => link.mark_above = Some(MARK_ABOVE),
                 Twist::Slots => link.slot = SLOT,
+                Twist::SlowBack => link.back = Bitrate::new(link.rate.bits_per_second() / BACK),
                 Twist::Jumps | Twist::Handovers => {}
             }
         }
@@ -161,7 +167,8 @@ fn changes(scene: &Scene, twist: Twist) -> Vec<(Duration, usize, Change)> {
         | Twist::FairQueue
         | Twist::FairQueueAndMarks
         | Twist::Marks
-        | Twist::Slots => {}
+        | Twist::Slots
+        | Twist::SlowBack => {}
     }
     changes
 }

@@ -13,6 +13,8 @@ pub(in crate::tunnel) const MAX_HEADERS: usize = ipv4::HEADER_LEN + tcp::MAX_HEA
 
 /// Length of a TCP header with timestamps, in bytes.
 const TIMESTAMPED: usize = tcp::HEADER_LEN + 12;
+/// The kind of the option of selective acknowledgements (RFC 2018 section 3).
+const SELECTIVE: u8 = 5;
 /// Length of the header of an ICMP echo, in bytes.
 const ICMP: usize = 8;
 /// Bytes of payload that a segment counts for in sequence numbers.
@@ -205,7 +207,13 @@ impl Inner {
                 // The first one answers the SYN.
                 let syn = if ack.number == 0 { tcp::Flags::SYN.0 } else { 0 };
                 let flags = tcp::Flags(tcp::Flags::ACK.0 | echo | syn);
-                segment_header(buffer, ports, flags, [0, ack.next], len)
+                let header = segment_header(buffer, ports, flags, [0, ack.next], len);
+                if len > TIMESTAMPED {
+                    // Only the kind and the length of the option are read on the way.
+                    let length = (len - tcp::HEADER_LEN) as u8;
+                    buffer[tcp::HEADER_LEN..][..2].copy_from_slice(&[SELECTIVE, length]);
+                }
+                header
             }
             Content::Stream(packet) => {
                 let port = (FIRST_STREAM + u16::from(packet.stream)).to_be_bytes();

@@ -49,7 +49,7 @@ impl Samples {
 type Counter<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
 type Gauge<T> = (&'static str, &'static str, fn(&T) -> Option<f64>);
 
-const CONNECTION_COUNTERS: [Counter<Connection>; 10] = [
+const CONNECTION_COUNTERS: [Counter<Connection>; 11] = [
     ("sent_packets", "Inner packets sent", |it| Some(it.sent.packets)),
     ("sent_bytes", "Bytes of inner packets sent", |it| Some(it.sent.bytes)),
     ("received_packets", "Inner packets received and delivered", |it| Some(it.received.packets)),
@@ -70,6 +70,11 @@ const CONNECTION_COUNTERS: [Counter<Connection>; 10] = [
     ("queue_dropped_packets", "Packets dropped from the queue of the connection", |it| {
         it.queue.map(|it| it.dropped.saturating_add(it.overflowed))
     }),
+    (
+        "queue_superseded_packets",
+        "TCP acknowledgements dropped since a later one that waited said all that they did",
+        |it| it.queue.map(|it| it.superseded),
+    ),
 ];
 
 const CONNECTION_GAUGES: [Gauge<Connection>; 7] = [

@@ -337,6 +337,7 @@ fn show_queue(queue: &QueueState) -> mpt_api::Queue {
         marked: counters.marked,
         dropped: counters.dropped,
         overflowed: counters.overflowed,
+        superseded: counters.superseded,
     }
 }
 

@@ -170,6 +170,7 @@ pub(crate) fn of_daemon(snapshot: &Snapshot, end: End, counters: &mut Counters) 
                 ("queue marked", queue.marked),
                 ("queue dropped", queue.dropped),
                 ("queue overflowed", queue.overflowed),
+                ("queue superseded", queue.superseded),
             ] {
                 insert("tunnel", name, value);
             }
