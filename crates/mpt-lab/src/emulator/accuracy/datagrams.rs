@@ -33,5 +33,5 @@ pub(super) fn transfer(
 /// Returns the plan of `count` datagrams of `size` bytes, `rate` in a second, sent and received in super-packets where the kernel can.
 pub(super) fn batches(size: usize, rate: f64, count: u64) -> Plan {
     let pace = Pace::Every(Duration::from_secs_f64(1.0 / rate));
-    Plan { size, pace, count: Some(count), batches: true }
+    Plan { size, pace, count: Some(count), batches: true, dscp: 0 }
 }

@@ -23,7 +23,7 @@ pub(super) fn delays(
     count: usize,
 ) -> Result<Vec<f64>> {
     let (pace, number) = (Pace::Around(SPACING), Some(count as u64));
-    let stream = Plan { size: SIZE, pace, count: number, batches: false };
+    let stream = Plan { size: SIZE, pace, count: number, batches: false, dscp: 0 };
     let arrivals = transfer(lab, rig, cable, stream)?;
     ensure!(arrivals.len() == count, "{} of {count} probes arrived", arrivals.len());
     Ok(arrivals.iter().map(|arrival| arrival.delay() / 1e3).collect())

@@ -290,6 +290,7 @@ pub(super) struct TrafficFile {
     pub(super) rate: Option<Rate>,
     pub(super) size: Option<u16>,
     pub(super) both_ways: Option<bool>,
+    pub(super) dscp: Option<u8>,
     pub(super) count: Option<u32>,
     pub(super) interval: Option<Time>,
     pub(super) protocol: Option<Protocol>,

@@ -17,6 +17,9 @@ const SIZES: std::ops::RangeInclusive<u16> = 64..=1472;
 /// of.
 const MOST_FLOWS: u16 = 256;
 
+/// The highest DSCP: it has six bits (RFC 2474 section 3).
+const MOST_DSCP: u8 = 63;
+
 /// The traffic of a file. Where the rates are scaled down, so is what is sent.
 pub(super) fn traffic(source: &Source<'_>, tree: &Tree<'_>, body: &Body) -> Result<Traffic> {
     let file = &body.traffic;
@@ -62,7 +65,12 @@ pub(super) fn traffic(source: &Source<'_>, tree: &Tree<'_>, body: &Body) -> Resu
         TrafficKind::Udp => Traffic::Udp { rate: rate()?, duration: duration()?, size },
         TrafficKind::Rtp => {
             let both_ways = file.both_ways.unwrap_or(false);
-            Traffic::Rtp { rate: rate()?, size, duration: duration()?, both_ways }
+            let dscp = file.dscp;
+            if let Some(other) = dscp.filter(|&dscp| dscp > MOST_DSCP) {
+                let message = format!("{other} is no DSCP; write 0 to {MOST_DSCP}");
+                return Err(place.error("dscp", message));
+            }
+            Traffic::Rtp { rate: rate()?, size, duration: duration()?, both_ways, dscp }
         }
         TrafficKind::Ping => Traffic::Ping {
             count: match file.count {
@@ -139,14 +147,14 @@ fn keys(kind: TrafficKind) -> &'static [&'static str] {
     match kind {
         TrafficKind::Tcp | TrafficKind::Bulk => &["duration", "flows", "congestion", "ecn"],
         TrafficKind::Udp => &["rate", "duration", "size"],
-        TrafficKind::Rtp => &["rate", "duration", "size", "both_ways"],
+        TrafficKind::Rtp => &["rate", "duration", "size", "both_ways", "dscp"],
         TrafficKind::Ping => &["count", "interval"],
         TrafficKind::Download => &["protocol", "file", "congestion", "limit"],
     }
 }
 
 /// Returns every key, and whether the file has it.
-fn given(file: &TrafficFile) -> [(&'static str, bool); 12] {
+fn given(file: &TrafficFile) -> [(&'static str, bool); 13] {
     [
         ("duration", file.duration.is_some()),
         ("flows", file.flows.is_some()),
@@ -155,6 +163,7 @@ fn given(file: &TrafficFile) -> [(&'static str, bool); 12] {
         ("rate", file.rate.is_some()),
         ("size", file.size.is_some()),
         ("both_ways", file.both_ways.is_some()),
+        ("dscp", file.dscp.is_some()),
         ("count", file.count.is_some()),
         ("interval", file.interval.is_some()),
         ("protocol", file.protocol.is_some()),

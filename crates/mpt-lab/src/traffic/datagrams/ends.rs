@@ -37,7 +37,7 @@ pub(super) fn send(
     stop: &Flag,
     sent: &AtomicU64,
 ) -> Result<Moment> {
-    let Plan { size, pace, count, batches } = plan;
+    let Plan { size, pace, count, batches, .. } = plan;
     let mut times = Times::new(pace);
     let together = match pace {
         Pace::Every(interval) if interval < OFTEN => TOGETHER,

@@ -71,6 +71,11 @@ impl Receiver {
         let Self { plan, address, stop, thread: receiver } = self;
         let socket = from.run(|| UdpSocket::bind(local))?;
         let socket = socket.with_context(|| format!("cannot send from {local}"))?;
+        if plan.dscp != 0 {
+            // The two lowest bits of the octet are the ECN field (RFC 3168 section 5).
+            let socket = socket2::SockRef::from(&socket);
+            socket.set_tos_v4(u32::from(plan.dscp) << 2).context("cannot mark datagrams")?;
+        }
         if plan.batches {
             setsockopt(&socket, UdpGsoSegment, &i32::try_from(plan.size)?)?;
         }

@@ -17,6 +17,8 @@ pub(crate) struct Plan {
     pub(crate) count: Option<u64>,
     /// True to send and receive them in super-packets where the kernel can.
     pub(crate) batches: bool,
+    /// The DSCP of the datagrams (RFC 2474), 0 to 63. Streams with another one than 0 are of IPv4.
+    pub(crate) dscp: u8,
 }
 
 /// The times at which datagrams leave.

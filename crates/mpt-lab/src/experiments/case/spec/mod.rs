@@ -184,6 +184,10 @@ pub(crate) enum Traffic {
         // Left out where it is not set, so that measurements without it keep their names.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         both_ways: bool,
+        /// The DSCP of its packets (RFC 2474), 0 to 63; `None`: 0.
+        // Left out where it is not set, as above.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dscp: Option<u8>,
     },
     /// Echo requests.
     Ping {

@@ -41,8 +41,9 @@ pub(super) fn prepare(
         (&Traffic::Udp { rate, duration, size }, _) => {
             Box::new(iperf::Ready::udp(rate, duration, size, ends)?)
         }
-        (&Traffic::Rtp { rate, size, duration, both_ways }, _) => {
-            Box::new(rtp::Ready::new(rate, size, duration, both_ways, ends)?)
+        (&Traffic::Rtp { rate, size, duration, both_ways, dscp }, _) => {
+            let call = rtp::Call { rate, size, duration, both_ways, dscp };
+            Box::new(rtp::Ready::new(call, ends)?)
         }
         (&Traffic::Ping { count, interval }, _) => Box::new(ping::Ready { count, interval }),
         (&Traffic::Download { protocol, bytes, limit, .. }, _) => {

@@ -17,6 +17,16 @@ use mpt_report::statistics::percentile;
 /// The longest time that what is on its way may take after the last datagram was sent.
 const DRAIN: Duration = Duration::from_secs(1);
 
+/// The properties of a stream, as in [`Traffic::Rtp`](crate::experiments::case::Traffic::Rtp).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) rate: u64,
+    pub(super) size: u16,
+    pub(super) duration: Duration,
+    pub(super) both_ways: bool,
+    pub(super) dscp: Option<u8>,
+}
+
 /// Receivers that wait: at host b, and at host a for the way back.
 #[derive(Debug)]
 pub(super) struct Ready {
@@ -32,19 +42,15 @@ struct Streaming {
 }
 
 impl Ready {
-    pub(super) fn new(
-        rate: u64,
-        size: u16,
-        duration: Duration,
-        both_ways: bool,
-        ends: Ends<'_>,
-    ) -> Result<Self> {
+    pub(super) fn new(call: Call, ends: Ends<'_>) -> Result<Self> {
+        let Call { rate, size, duration, both_ways, dscp } = call;
         let size = usize::from(size);
         ensure!(rate > 0, "a stream of 0 bit/s");
         let interval = Duration::from_secs_f64(size as f64 * 8.0 / rate as f64);
         ensure!(!interval.is_zero(), "a stream of {rate} bit/s in datagrams of {size} bytes");
         let count = (duration.as_secs_f64() / interval.as_secs_f64()).round() as u64;
-        let plan = Plan { size, pace: Pace::Every(interval), count: Some(count), batches: false };
+        let pace = Pace::Every(interval);
+        let plan = Plan { size, pace, count: Some(count), batches: false, dscp: dscp.unwrap_or(0) };
         let forward = Receiver::start(ends.b, SocketAddr::new(ends.to, 0), plan)?;
         let back = || Receiver::start(ends.a, SocketAddr::new(ends.from, 0), plan);
         Ok(Self { size, forward, backward: both_ways.then(back).transpose()? })

@@ -211,6 +211,11 @@ const BAD: &[(&str, &str, &str)] = &[
         "x.toml:21: traffic.count: this kind of traffic has no count; it has duration, flows",
     ),
     (
+        "kind = \"tcp\"",
+        "kind = \"rtp\"\nrate = \"1mbit\"\ndscp = 64",
+        "x.toml:21: traffic.dscp: 64 is no DSCP; write 0 to 63",
+    ),
+    (
         "duration = \"5s\"",
         "duration = \"5s\"\nflows = 0",
         "x.toml:21: traffic.flows: write 1 to 256",

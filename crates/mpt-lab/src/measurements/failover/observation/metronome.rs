@@ -38,7 +38,7 @@ impl Beat {
 /// Starts a metronome from host `from`, which is that of end `end`, to host `to`.
 pub(crate) fn start(from: &Host, to: &Host, end: End, beat: Beat) -> Result<Stream> {
     let pace = Pace::Every(Duration::from_secs(1) / beat.rate);
-    let plan = Plan { size: beat.length, pace, count: None, batches: false };
+    let plan = Plan { size: beat.length, pace, count: None, batches: false, dscp: 0 };
     // Receivers of the two directions have ports of their own.
     let port = PORT + u16::from(end.other().number());
     let at = SocketAddr::new(Tunnel::address(end.other()), port);
