@@ -16,6 +16,13 @@ impl<T: Copy> FairQueue<T> {
     /// nothing that the packet behind does not say. At least one packet of the flow remains.
     #[inline]
     pub(super) fn thin(&mut self, index: u16, now: Instant) {
+        if self.is_needless(index, now) {
+            self.drop_needless(index, now);
+        }
+    }
+
+    #[cold]
+    fn drop_needless(&mut self, index: u16, now: Instant) {
         while self.is_needless(index, now) {
             self.drop_segment(index);
             self.counters.superseded += 1;
