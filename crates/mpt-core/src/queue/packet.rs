@@ -1,6 +1,6 @@
 //! A packet or super-packet that waits, and how its segments are counted.
 
-use mpt_wire::tcp::acknowledgement;
+use crate::sequence::Sequence;
 
 /// A packet or super-packet that waits.
 ///
@@ -64,12 +64,42 @@ impl<T> Waiting<T> {
             && self
                 .acknowledges
                 .zip(later.acknowledges)
-                .is_some_and(|(number, higher)| acknowledgement::is_after(higher, number))
+                .is_some_and(|(number, higher)| Sequence(higher).is_after(Sequence(number)))
     }
 
     /// Returns how many segments have not left.
     #[inline]
     pub(super) const fn segments(&self) -> u16 {
         self.segments - self.first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgement_numbers_are_compared_in_their_ring() {
+        let acknowledgement = |number| Waiting {
+            flow: 1,
+            segments: 1,
+            largest: 52,
+            total: 52,
+            first: 0,
+            ect: false,
+            acknowledges: Some(number),
+            tag: (),
+        };
+        for (number, other, after) in [
+            (1, 0, true),
+            (0, 1, false),
+            (5, 5, false),
+            (2, u32::MAX, true),
+            (u32::MAX, 2, false),
+            (1 << 30, 0, true),
+        ] {
+            let [number, other] = [number, other].map(acknowledgement);
+            assert_eq!(other.is_superseded_by(&number), after, "{number:?} {other:?}");
+        }
     }
 }
