@@ -21,11 +21,18 @@ impl Adaptive {
     }
 
     /// Returns the set of these paths, the shortest first; and as smaller ones the shortest of them,
-    /// and each path alone.
+    /// each path alone, and all paths but one.
     pub(super) fn sets(&self, slots: &[u16]) -> Sets {
         let shortest = (1..slots.len()).map(|count| &slots[..count]);
         let alone = slots.iter().skip(1).map(std::slice::from_ref);
-        let fewer = shortest.chain(alone).map(|it| self.set_of(it)).collect();
+        // Of two paths each is alone, and without the last one the shortest ones are left.
+        let left_out = slots.split_last().filter(|_| slots.len() > 2).map_or(&[][..], |it| it.1);
+        let all_but_one = left_out.iter().map(|left_out| {
+            let others: Slots = slots.iter().copied().filter(|slot| slot != left_out).collect();
+            self.set_of(&others)
+        });
+        let fewer = shortest.chain(alone).map(|it| self.set_of(it));
+        let fewer = fewer.chain(all_but_one).collect();
         Sets { all: self.set_of(slots), fewer }
     }
 
@@ -91,7 +98,7 @@ mod tests {
     }
 
     fn survey(adaptive: &mut Adaptive, slot: usize, lost: u16) {
-        let surveyed = Surveyed { probes: 400, lost, capacity: None };
+        let surveyed = Surveyed { probes: 400, lost, variation: 0.0, capacity: None };
         adaptive.set_surveyed(adaptive.origin, slot, &surveyed);
     }
 

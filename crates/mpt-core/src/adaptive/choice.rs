@@ -57,7 +57,7 @@ impl Adaptive {
         // Delays between the clocks of both ends compare with each other, but not with half of a
         // round-trip time. One path that has both gives the difference of the two kinds, by which a
         // path without data is compared with those that carry some.
-        let both = |path: &super::Sender| Some((path.model.usual_delay()?, path.usual_rtt / 2.0));
+        let both = |path: &super::Sender| Some((path.model.usual_delay()?, path.probed_delay()));
         let offset =
             self.paths.iter().flatten().find_map(both).map_or(0.0, |(base, half)| base - half);
         let mut keyed: smallvec::SmallVec<[(f64, f64, u16, f64); 8]> = smallvec::SmallVec::new();
@@ -68,7 +68,7 @@ impl Adaptive {
                 continue;
             }
             let model = &path.model;
-            let base = model.usual_delay().unwrap_or(path.usual_rtt / 2.0 + offset);
+            let base = model.usual_delay().unwrap_or(path.probed_delay() + offset);
             let queue = if model.queue() > model.threshold() { model.queue() } else { 0.0 };
             let foreign = if model.is_shared() { model.queue() } else { 0.0 };
             keyed.push((base + queue, base, slot as u16, foreign));

@@ -7,7 +7,7 @@ use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
 use super::repair::keep::AGE;
 use crate::path::model::Model;
-use crate::path::model::observed::delay::{LATEST, USUAL};
+use crate::path::model::observed::delay::{BELOW_MEAN, LATEST, USUAL};
 use crate::scheduler::Member;
 use crate::sequence::Sequence;
 use crate::session::RttEstimate;
@@ -89,6 +89,8 @@ pub(crate) struct Sender {
     /// True if packets have waited for credit of the path since the last report.
     pub(crate) backlogged: bool,
     pub(crate) role: Role,
+    /// The mean deviation of the round-trip time in the last survey, in microseconds; 0 before the first.
+    pub(crate) surveyed_variation: f64,
     /// The usual round-trip time of the path's probes, in microseconds.
     pub(crate) usual_rtt: f64,
     /// The one-way delay without a queue, in microseconds, comparable with that of other paths.
@@ -167,6 +169,7 @@ impl Sender {
             repairs: RepairCounters::default(),
             kind: Kind::Unknown,
             surveyed: None,
+            surveyed_variation: 0.0,
             lossy_since: None,
             compared: None,
             judged: VecDeque::new(),
@@ -195,10 +198,20 @@ impl Sender {
     pub(crate) fn set_rtt(&mut self, rtt: RttEstimate) {
         let micros = |time: Duration| time.as_micros() as f64;
         self.usual_rtt = micros(rtt.smoothed);
-        self.model.set_jitter(micros(rtt.variation) / VARIATION);
+        // Delays that change from time to time do so seldom among the latest few probes.
+        let variation = micros(rtt.variation).max(self.surveyed_variation);
+        self.model.set_jitter(variation / VARIATION);
         // If delays jitter, hardly any packet takes the minimum of many round-trip times, so the smoothed one is used.
         let rtt = if self.model.sigma() > 0.0 { rtt.smoothed } else { rtt.minimum };
         self.model.set_rtt(micros(rtt));
+    }
+
+    /// Returns the time within which most packets arrive, in microseconds, as far as probes show:
+    /// half of the usual round-trip time, and what jitter may add to it.
+    pub(crate) fn probed_delay(&self) -> f64 {
+        // The variation of a round-trip time begins with half of that (RFC 6298), which is no jitter.
+        let sigma = if self.surveyed.is_some() { self.model.sigma() } else { 0.0 };
+        self.usual_rtt / 2.0 + (USUAL - BELOW_MEAN) * sigma
     }
 
     /// Sends a packet of `size` inner bytes over the path, after packets have waited `waited`

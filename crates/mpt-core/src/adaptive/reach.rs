@@ -34,8 +34,14 @@ const FILLS_RTTS: f64 = 10.0;
 const PAUSE: i64 = 30_000_000;
 /// The longest time that [`PAUSE`] grows to, in microseconds.
 const LONGEST_PAUSE: i64 = 480_000_000;
-/// The factor by which a flow that begins has to send more over fewer paths.
+/// The factor by which a flow that begins has to send more over fewer paths in its first
+/// [`BEGINNING`].
 const BEGINS: f64 = 1.5;
+/// The time in which a flow that begins is to send as much as possible, in microseconds.
+const BEGINNING: f64 = 10e6;
+/// The time in which all paths have to make up for what a flow sends less over them while it begins,
+/// in microseconds.
+const MAKES_UP: f64 = 60e6;
 /// The bytes of bulk in a period from which on a flow has begun.
 const BEGUN: u64 = 10 * 1_500;
 /// The other packets in a period from which on a flow has begun in the other direction. Its
@@ -222,8 +228,12 @@ impl Reach {
         if !self.rests || bytes > BEGUN || others > ANSWERS {
             return;
         }
-        let best = fewer.iter().max_by(|a, b| a.first_bytes().total_cmp(&b.first_bytes()));
-        let best = best.filter(|best| best.first_bytes() > BEGINS * all.first_bytes());
+        let most = |micros: f64, factor: f64| {
+            let sends = |set: &&Set| set.first_bytes(micros);
+            let best = fewer.iter().max_by(|a, b| sends(a).total_cmp(&sends(b)));
+            best.filter(|best| sends(best) > factor * sends(&all))
+        };
+        let best = most(BEGINNING, BEGINS).or_else(|| most(MAKES_UP, 1.0));
         self.stage = match best {
             Some(best) => Stage::Fewer { slots: best.slots.clone(), since: now, reached: None },
             None => Stage::All,

@@ -2,8 +2,6 @@
 
 use smallvec::SmallVec;
 
-/// The time in which a flow that begins is to send as much as possible, in microseconds.
-const HORIZON: f64 = 10e6;
 /// The bytes that a TCP flow sends first (RFC 6928, section 2).
 const FIRST_WINDOW: f64 = 10.0 * 1_448.0;
 /// The factor by which slow start takes longer where delays jitter, since HyStart ends it before the
@@ -34,11 +32,11 @@ pub(super) struct Sets {
 }
 
 impl Set {
-    /// Returns the bytes that a flow sends in its first [`HORIZON`]: slow start takes a round-trip
-    /// time for each doubling of the window.
-    pub(super) fn first_bytes(&self) -> f64 {
+    /// Returns the bytes that a flow sends in its first `micros` microseconds: slow start takes a
+    /// round-trip time for each doubling of the window.
+    pub(super) fn first_bytes(&self, micros: f64) -> f64 {
         let doublings = (self.likely * self.rtt / FIRST_WINDOW).log2().max(0.0);
         let factor = if self.jitters { JITTERS } else { 1.0 };
-        self.likely * (HORIZON - factor * doublings * self.rtt).max(0.0)
+        self.likely * (micros - factor * doublings * self.rtt).max(0.0)
     }
 }

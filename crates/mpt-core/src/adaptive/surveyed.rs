@@ -9,5 +9,7 @@ pub(crate) struct Surveyed {
     pub(crate) probes: u16,
     /// The number of these probes that were lost, or whose echoes were.
     pub(crate) lost: u16,
+    /// The mean deviation of the round-trip time, in microseconds.
+    pub(crate) variation: f64,
     pub(crate) capacity: Option<Capacity>,
 }

@@ -143,6 +143,7 @@ impl Adaptive {
         let Some(Some(path)) = self.paths.get_mut(slot) else { return };
         // Half of the losses are taken to be in each direction.
         path.surveyed = Some(f64::from(surveyed.lost) / f64::from(surveyed.probes) / 2.0);
+        path.surveyed_variation = surveyed.variation;
         if let Some(capacity) = surveyed.capacity {
             path.model.foretell(capacity);
         }

@@ -10,7 +10,7 @@ use self::scene::{BYTES, OVERHEAD, RTT, Scene, member, received};
 use super::*;
 use crate::adaptive::{PeerReport, Received, RepairCounters, Surveyed};
 
-const NOTHING_LOST: Surveyed = Surveyed { probes: 400, lost: 0, capacity: None };
+const NOTHING_LOST: Surveyed = Surveyed { probes: 400, lost: 0, variation: 0.0, capacity: None };
 
 #[test]
 fn a_gap_on_a_path_that_keeps_order_is_filled_once() {

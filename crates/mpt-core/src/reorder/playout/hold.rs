@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::path::model::observed::delay::{Delays, LATEST, WANDER_ABOVE, tolerated};
+use crate::path::model::observed::delay::{Delays, LATEST, USUAL, WANDER_ABOVE, tolerated};
 use crate::sequence::Sequence;
 
 /// The difference of delays up to which nothing is held, in microseconds: the least that RFC 9406
@@ -329,7 +329,9 @@ impl Hold {
     }
 
     fn shortest_wanted(&self) -> Option<(f64, f64)> {
-        let shortest = self.counting().min_by(|a, b| a.base.total_cmp(&b.base))?;
+        // The peer sends acknowledgements over the path on which most packets arrive first.
+        let usual = |known: &Known| known.base + USUAL * known.sigma;
+        let shortest = self.counting().min_by(|a, b| usual(a).total_cmp(&usual(b)))?;
         // The send time of a packet is known one interval later. If the message with it is late,
         // the packet is late as well.
         let varies = shortest.varies();

@@ -32,7 +32,7 @@ const SETTLED: f64 = 4.0;
 const WANDERS: f64 = 2.0;
 /// The distance of the base of delays that jitter below their mean, in deviations: it is their
 /// lower quartile.
-const BELOW_MEAN: f64 = 0.67;
+pub(crate) const BELOW_MEAN: f64 = 0.67;
 /// The assumed deviation of a path before any measurement, in microseconds.
 const UNKNOWN: f64 = 5_000.0;
 /// The number of samples from which on the jitter is known.

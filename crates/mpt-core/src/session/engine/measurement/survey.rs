@@ -198,3 +198,25 @@ impl Survey {
         }
     }
 }
+
+/// Returns the mean deviation of round-trip times from their mean, or 0 without any.
+pub(crate) fn variation(rtts: &[Duration]) -> Duration {
+    let count = rtts.len().max(1) as u32;
+    let mean = rtts.iter().sum::<Duration>() / count;
+    rtts.iter().map(|rtt| rtt.abs_diff(mean)).sum::<Duration>() / count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_that_changes_seldom_varies_as_much_as_one_that_changes_often() {
+        let of = |period: u64| {
+            let millis = (0..300).map(|place| if place / period % 2 == 0 { 20 } else { 40 });
+            variation(&millis.map(Duration::from_millis).collect::<Vec<_>>())
+        };
+        assert_eq!([1, 25, 150].map(of), [Duration::from_millis(10); 3]);
+        assert_eq!(variation(&[]), Duration::ZERO);
+    }
+}

@@ -7,7 +7,7 @@ use mpt_wire::control::{Message, Writer};
 use mpt_wire::gre;
 use smallvec::{SmallVec, smallvec};
 
-use super::survey::{Due, INDEX, PROBES, SINGLE, Survey};
+use super::survey::{self, Due, INDEX, PROBES, SINGLE, Survey};
 use super::train::{self, Spacing};
 use crate::Tunnels;
 use crate::adaptive::{QUICK, Surveyed};
@@ -128,6 +128,7 @@ impl Session {
         rtts.sort_unstable();
         let usual = rtts.get(rtts.len() / 2).copied();
         let lost = SINGLE - rtts.len() as u16;
+        let variation = survey::variation(&rtts).as_micros() as f64;
         let spacing = running.spacing();
         let id = self.paths[i].id;
         let outer = tunnels.path(id).map(|path| path.config().outer());
@@ -138,7 +139,8 @@ impl Session {
             Capacity { usual: bytes / usual, most }
         });
         self.paths[i].survey = Survey::Done { at: now, usual };
-        tunnels.set_path_surveyed(now, id, &Surveyed { probes: SINGLE, lost, capacity });
+        let surveyed = Surveyed { probes: SINGLE, lost, variation, capacity };
+        tunnels.set_path_surveyed(now, id, &surveyed);
         self.announce_again(now);
     }
 

@@ -21,8 +21,10 @@ const LONGEST: u16 = FIRST << (TRAINS - 1);
 pub(crate) const MOST_PROBES: u16 = 2 * LONGEST - FIRST;
 /// The probes of a train that have to arrive for it to count.
 const LEAST: usize = 3;
-/// The probes of a train that have to arrive for it to count alone.
+/// The probes of a train that have to arrive for it to be compared with others.
 const LONG: usize = 8;
+/// The long trains that it takes to tell which of them is wrong.
+const AGREE: usize = 3;
 /// The precision of times of arrival, in microseconds: hosts take several packets at once.
 const PRECISION: f64 = 100.0;
 /// The length of a slot of radio links, in microseconds. All that arrives in a slot arrives at once,
@@ -135,22 +137,42 @@ impl Fit {
 impl Spacing {
     /// Returns the spacing in these trains, or `None` if too few probes arrived.
     ///
-    /// Where a train is faster than all together, that one counts: when a host or a radio link
-    /// pauses, a train becomes slower, and nothing makes it faster than the path.
+    /// A train may be slower than the path, when a host or a radio link pauses, or faster, when the
+    /// whole train arrives at once after a pause. So one train does not count if it disagrees with
+    /// the others, of which there are two or more.
     pub(crate) fn of(trains: &[Train]) -> Option<Self> {
         let times = trains.iter().map(Train::times).filter(|times| times.len() >= LEAST);
         let fits: Vec<Fit> = times.map(|times| Fit::of(&times)).collect();
-        let all = fits.iter().fold(Fit::default(), Fit::with);
+        let together = |without: Option<usize>| {
+            let others = fits.iter().enumerate().filter(|&(place, _)| Some(place) != without);
+            others.fold(Fit::default(), |sum, (_, fit)| sum.with(fit))
+        };
+        let all = together(None);
         if fits.is_empty() {
             return None;
         }
         let deviation = all.deviation();
         let error = |fit: &Fit, least: f64| ERRORS * deviation.max(least) / fit.width.sqrt();
-        let most = |fit: &Fit| fit.slope() + error(fit, SLOT);
-        let faster = fits.iter().filter(|fit| fit.probes >= LONG && most(fit) < all.slope());
-        let fit = faster.min_by(|a, b| most(a).total_cmp(&most(b))).unwrap_or(&all);
-        Some(Self { usual: fit.slope(), least: fit.slope() - error(fit, PRECISION) })
+        let differs = |middle: &Fit| {
+            let faster = middle.slope() + error(middle, SLOT) < all.slope();
+            faster || middle.slope() - error(middle, PRECISION) > all.slope()
+        };
+        let others = middle(&fits).filter(|middle| differs(middle)).map(|middle| {
+            let distance = |fit: &Fit| (fit.slope() - middle.slope()).abs() * fit.width.sqrt();
+            let distances = fits.iter().map(distance).enumerate();
+            together(distances.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| place))
+        });
+        let fit = others.unwrap_or(all);
+        let error = ERRORS * fit.deviation().max(PRECISION) / fit.width.sqrt();
+        Some(Self { usual: fit.slope(), least: fit.slope() - error })
     }
+}
+
+/// Returns the one of three or more long trains in the middle by their slopes.
+fn middle(fits: &[Fit]) -> Option<Fit> {
+    let mut long: Vec<Fit> = fits.iter().copied().filter(|fit| fit.probes >= LONG).collect();
+    long.sort_by(|a, b| a.slope().total_cmp(&b.slope()));
+    if long.len() < AGREE { None } else { long.get(long.len() / 2).copied() }
 }
 
 #[cfg(test)]
@@ -256,6 +278,27 @@ mod tests {
             assert!(least.is_some_and(|it| it < fast), "{paused}: {least:?}");
             let least = found(slow).map(|it| it.least);
             assert!(least.is_some_and(|it| it < slow), "{paused}: {least:?}");
+        }
+    }
+
+    /// A link pauses, and then delivers at once what has arrived meanwhile: all of a train, or its second half.
+    #[test]
+    fn a_train_that_arrives_at_once_is_not_taken_for_the_path() {
+        for spacing in [50.0, 100.0, 500.0] {
+            for (late, part) in [8, 16, 32].into_iter().flat_map(|len| [(len, 1), (len, 2)]) {
+                let train = |len: usize| {
+                    let mut train = still(len, spacing, 100);
+                    if len == late {
+                        let last = train.came[len - 1];
+                        train.came[len - len / part..].fill(last);
+                    }
+                    train
+                };
+                let found = Spacing::of(&[4, 8, 16, 32].map(train)).expect("enough of them");
+                // Known within a quarter, a capacity counts as known well.
+                let (least, most) = (0.8 * spacing, 1.25 * spacing);
+                assert!((least..most).contains(&found.usual), "{late}: {found:?}");
+            }
         }
     }
 
