@@ -57,3 +57,17 @@ fn where_all_are_quick_and_one_loses_packets() {
 fn where_a_long_path_is_known_roughly() {
     check("two-paths", 247);
 }
+
+/// 86 Mbit/s and 15 ms that wander by 6, beside 9 Mbit/s and 57 ms. Just before the flow began the delay had not changed for a while, and nothing was known
+/// of the wandering: the first change counted as a queue, and the rate of the path was cut to a fifth.
+#[test]
+fn where_the_delay_of_the_best_one_wanders() {
+    check("two-paths", 585);
+}
+
+/// 173 Mbit/s and 63 ms beside 105 Mbit/s and 93 ms, and 19 Mbit/s and 59 ms that jitter by 23: acknowledgements took the last one, and were held for
+/// its jitter.
+#[test]
+fn where_the_shortest_one_jitters() {
+    check("three-paths", 831);
+}

@@ -2,6 +2,7 @@
 
 mod a_call_keeps_its_packets_where_paths_lose_some;
 mod a_download_is_not_bounded_by_its_acknowledgements;
+mod a_flow_is_not_held_for_a_path_that_carries_none_of_it;
 mod a_shared_link_and_marks_are_no_reason_to_carry_less;
 mod a_survey_tells_whether_a_flow_has_to_be_held;
 mod a_tunnel_is_not_worse_than_its_best_path_alone;

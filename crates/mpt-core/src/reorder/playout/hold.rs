@@ -256,7 +256,10 @@ impl Hold {
             _ if now - self.set < SETTLES => (up, 0.0),
             _ => (up, SHRINKAGE * passed),
         };
-        self.present = wanted.map(|(wanted, chance)| follow(self.present, wanted, chance, steps));
+        self.present = match wanted {
+            Some((wanted, chance)) => Some(follow(self.present, wanted, chance, steps)),
+            None => self.fading(steps.1),
+        };
         let shortest = self.shortest_wanted();
         self.shortest =
             shortest.map(|(wanted, chance)| follow(self.shortest, wanted, chance, steps));
@@ -318,6 +321,15 @@ impl Hold {
         Some(((latest + repair_time).max(told), chance))
     }
 
+    /// Returns the hold on its way to none at all, shorter by `down`; `None` once it is as short as
+    /// the remaining paths.
+    fn fading(&self, down: f64) -> Option<f64> {
+        let latest = self.counting().map(|known| known.base + known.threshold);
+        let latest = latest.fold(f64::NEG_INFINITY, f64::max);
+        let shorter = self.present? - down;
+        (latest.is_finite() && shorter > latest).then_some(shorter)
+    }
+
     /// Returns the hold, or `None` where nothing is held.
     pub(super) fn present(&self) -> Option<i64> {
         self.present.map(|hold| hold as i64)
@@ -375,8 +387,13 @@ mod tests {
 
     impl Flow {
         fn new() -> Self {
+            Self::over([(0, 10, 10), (1, 60, 0)])
+        }
+
+        /// A flow over these paths: number, delay and spread in milliseconds.
+        fn over(paths: [(usize, u64, u64); 2]) -> Self {
             let mut hold = Hold::default();
-            for (slot, millis, spread) in [(0, 10, 10), (1, 60, 0)] {
+            for (slot, millis, spread) in paths {
                 let [spread, rtt] = [spread, 2 * millis].map(Duration::from_millis);
                 let least = 1_000 * millis.cast_signed();
                 hold.set_probed(slot, Probed { least, spread, rtt });
@@ -404,6 +421,16 @@ mod tests {
         assert_eq!(flow.after(500), both);
         let alone = flow.after(500);
         assert!(alone < Some(40), "{alone:?} ms");
+    }
+
+    #[test]
+    fn the_hold_ends_little_by_little_where_only_a_steady_path_is_left() {
+        let mut flow = Flow::over([(0, 10, 0), (1, 60, 0)]);
+        let both = flow.after(1_000);
+        flow.hold.set_counts(1, false);
+        assert_eq!(flow.after(500), both);
+        assert!(flow.after(100).is_some_and(|alone| Some(alone) < both));
+        assert_eq!(flow.after(400), None);
     }
 
     #[test]

@@ -225,6 +225,9 @@ impl Session {
                 Some((self.paths.get(self.paths.named(ours, entry.path_id)?)?.id, entry.last))
             })
             .collect();
+        for path in &mut self.paths {
+            path.brings_bulk = told.iter().any(|&(used, _)| used == path.id);
+        }
         tunnels.set_used_paths(id, &told);
     }
 

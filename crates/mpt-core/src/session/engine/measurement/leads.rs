@@ -30,7 +30,8 @@ impl Session {
     /// longer. Paths of which too little is known count for nothing, and are not held.
     pub(crate) fn equalize<P: Copy>(&self, now: Instant, tunnels: &mut Tunnels<P>) {
         let used = |it: &&SessionPath| {
-            it.peer.is_some_and(|entry| entry.weight > 0) && !it.liveness.is_silent()
+            let carries = it.brings_bulk && it.peer.is_some_and(|entry| entry.weight > 0);
+            carries && !it.liveness.is_silent()
         };
         let known = self.paths.iter().filter(used).map(|it| &it.one_way);
         let known = known.filter(|it| it.is_known());

@@ -153,7 +153,7 @@ impl Session {
         if entry == before {
             return;
         }
-        path.peer = entry;
+        (path.peer, path.brings_bulk) = (entry, true);
         path.suspend_or_restart(now);
         path.pace(now);
         let weight = entry.map_or(0, |entry| entry.weight);

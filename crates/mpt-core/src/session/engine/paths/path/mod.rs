@@ -82,6 +82,8 @@ pub(crate) struct SessionPath {
     own_use: OwnUse,
     /// The last announcement of the peer about the path.
     pub(crate) peer: Option<PathEntry>,
+    /// False while the peer says that it gives the path no bulk.
+    pub(crate) brings_bulk: bool,
     /// Data packets the peer sent and received on it, as it says.
     pub(crate) peer_traffic: (u64, u64),
     pub(crate) received: FrameCount,
@@ -108,6 +110,7 @@ impl SessionPath {
             candidate: None,
             own_use: OwnUse::Open,
             peer: None,
+            brings_bulk: true,
             peer_traffic: (0, 0),
             received: FrameCount::default(),
             liveness: Liveness::new(now, timing),
