@@ -199,11 +199,13 @@ impl Survey {
     }
 }
 
-/// Returns the mean deviation of round-trip times from their mean, or 0 without any.
-pub(crate) fn variation(rtts: &[Duration]) -> Duration {
-    let count = rtts.len().max(1) as u32;
-    let mean = rtts.iter().sum::<Duration>() / count;
-    rtts.iter().map(|rtt| rtt.abs_diff(mean)).sum::<Duration>() / count
+/// Returns the mean deviation of round-trip times from their mean, in microseconds, or 0 without
+/// any.
+pub(crate) fn variation(rtts: &[Duration]) -> f64 {
+    let micros = || rtts.iter().map(|rtt| 1e6 * rtt.as_secs_f64());
+    let count = rtts.len().max(1) as f64;
+    let mean = micros().sum::<f64>() / count;
+    micros().map(|rtt| (rtt - mean).abs()).sum::<f64>() / count
 }
 
 #[cfg(test)]
@@ -212,11 +214,11 @@ mod tests {
 
     #[test]
     fn a_delay_that_changes_seldom_varies_as_much_as_one_that_changes_often() {
-        let of = |period: u64| {
-            let millis = (0..300).map(|place| if place / period % 2 == 0 { 20 } else { 40 });
-            variation(&millis.map(Duration::from_millis).collect::<Vec<_>>())
-        };
-        assert_eq!([1, 25, 150].map(of), [Duration::from_millis(10); 3]);
-        assert_eq!(variation(&[]), Duration::ZERO);
+        for period in [1, 25, 150] {
+            let of = |place: u64| if (place / period).is_multiple_of(2) { 20 } else { 40 };
+            let rtts: Vec<Duration> = (0..300).map(of).map(Duration::from_millis).collect();
+            assert!((variation(&rtts) - 10_000.0).abs() < 1e-3, "{period}");
+        }
+        assert_eq!(variation(&[]), 0.0);
     }
 }

@@ -128,7 +128,7 @@ impl Session {
         rtts.sort_unstable();
         let usual = rtts.get(rtts.len() / 2).copied();
         let lost = SINGLE - rtts.len() as u16;
-        let variation = survey::variation(&rtts).as_micros() as f64;
+        let variation = survey::variation(&rtts);
         let spacing = running.spacing();
         let id = self.paths[i].id;
         let outer = tunnels.path(id).map(|path| path.config().outer());
