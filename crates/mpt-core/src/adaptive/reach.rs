@@ -101,6 +101,8 @@ pub(super) struct Reach {
     sent: u64,
     /// The other packets that were sent in all.
     others: u64,
+    /// The other packets that were sent in the period before.
+    others_before: u64,
     /// True while no flow sends bulk.
     rests: bool,
     stage: Stage,
@@ -123,6 +125,7 @@ impl Default for Reach {
         Self {
             sent: 0,
             others: 0,
+            others_before: 0,
             rests: true,
             stage: Stage::All,
             period: None,
@@ -212,7 +215,8 @@ impl Reach {
         if passed < period.length {
             return None;
         }
-        let Period { bytes, reports, full, waited, .. } = std::mem::replace(period, next);
+        let Period { bytes, others, reports, full, waited, .. } = std::mem::replace(period, next);
+        self.others_before = next.others - others;
         let reports = f64::from(reports);
         Some(Reached {
             rate: (next.bytes - bytes) as f64 / passed as f64,
@@ -224,7 +228,7 @@ impl Reach {
     /// Chooses the paths with which the next flow begins, unless one has begun.
     pub(super) fn begin(&mut self, now: i64, Sets { all, fewer }: &Sets) {
         let before = self.period.map_or((self.sent, self.others), |it| (it.bytes, it.others));
-        let (bytes, others) = (self.sent - before.0, self.others - before.1);
+        let (bytes, others) = (self.sent - before.0, self.others - before.1 + self.others_before);
         if !self.rests || bytes > BEGUN || others > ANSWERS {
             return;
         }
@@ -270,8 +274,10 @@ impl Reach {
         if reached.rate < NO_BULK {
             // Nothing that was learnt of this flow concerns the next one.
             let (stage, offered) = (self.stage.clone(), std::mem::take(&mut self.offered));
-            let &mut Self { sent, others, period, .. } = self;
-            *self = Self { sent, others, period, stage, offered, ..Self::default() };
+            let &mut Self { sent, others, others_before, period, .. } = self;
+            let kept =
+                Self { sent, others, others_before, period, stage, offered, ..Self::default() };
+            *self = kept;
             return;
         }
         self.rests = false;

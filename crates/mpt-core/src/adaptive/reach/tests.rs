@@ -205,3 +205,20 @@ fn a_flow_that_has_begun_in_either_direction_keeps_its_paths() {
         assert!(reach.takes(1), "bulk: {bulk}");
     }
 }
+
+#[test]
+fn a_flow_in_the_other_direction_keeps_its_paths_from_one_period_to_the_next() {
+    let [short, _] = two_paths();
+    let far = sets(&set(&[0, 1], 800_000.0, 20.0 * UNIT), &[short]);
+    let mut reach = Reach::default();
+    assert_eq!(reach.measure(0, 0.0, 0), None);
+    for _ in 0..=ANSWERS {
+        reach.note_other();
+    }
+    assert!(reach.measure(LEAST_PERIOD, 0.0, 0).is_some());
+    reach.begin(LEAST_PERIOD, &far);
+    assert!(reach.takes(1), "the next period has just begun");
+    assert!(reach.measure(2 * LEAST_PERIOD, 0.0, 0).is_some());
+    reach.begin(2 * LEAST_PERIOD, &far);
+    assert!(!reach.takes(1), "the flow has ended");
+}
