@@ -3,13 +3,12 @@
 
 use std::time::Duration;
 
-use mpt_core::Mapping;
 use mpt_link::Probability;
-use mpt_sim::tunnel::{Case, Path, Profile};
+use mpt_sim::tunnel::Path;
+
+use crate::page;
 
 const SEEDS: u64 = 8;
-/// Size of a page that takes three round-trip times to send from nothing, in bytes.
-const PAGE: u64 = 60_000;
 
 /// Seconds until a flow over two paths of 50 Mbit/s and 20 ms that lose this share of their packets has delivered a page.
 fn time_of_a_page(loss: f64, seed: u64) -> f64 {
@@ -18,15 +17,7 @@ fn time_of_a_page(loss: f64, seed: u64) -> f64 {
         loss: Probability::new(loss).expect("a share").into(),
         ..Path::new(50, Duration::from_millis(20))
     };
-    let mut case = Case::new(Profile::Ours, vec![path(), path()], seed);
-    (case.mapping, case.duration) = (Mapping::Adaptive, Duration::from_secs(3));
-    let mut done = f64::INFINITY;
-    case.run_with(|time, bytes| {
-        if bytes >= PAGE {
-            done = done.min(time.as_duration().as_secs_f64());
-        }
-    });
-    done
+    page::time(vec![path(), path()], seed)
 }
 
 #[test]

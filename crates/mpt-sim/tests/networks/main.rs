@@ -12,5 +12,6 @@ mod hard_links_leave_plain_tcp_what_they_carry;
 mod lossy_networks_are_judged_by_their_demands;
 mod marks_of_links_slow_the_flow_inside_down;
 mod others_on_a_link_get_what_they_get_on_real_machines;
+mod page;
 mod the_real_networks_agree_with_real_machines;
 mod the_tunnel_carries_what_its_paths_do;
