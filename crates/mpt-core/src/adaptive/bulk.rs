@@ -26,8 +26,8 @@ impl Adaptive {
         let shortest = (1..slots.len()).map(|count| &slots[..count]);
         let alone = slots.iter().skip(1).map(std::slice::from_ref);
         // Of two paths each is alone, and without the last one the shortest ones are left.
-        let left_out = slots.split_last().filter(|_| slots.len() > 2).map_or(&[][..], |it| it.1);
-        let all_but_one = left_out.iter().map(|left_out| {
+        let left_out = slots.split_last().filter(|_| slots.len() > 2);
+        let all_but_one = left_out.into_iter().flat_map(|(_, others)| others).map(|left_out| {
             let others: Slots = slots.iter().copied().filter(|slot| slot != left_out).collect();
             self.set_of(&others)
         });

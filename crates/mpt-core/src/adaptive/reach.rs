@@ -60,6 +60,8 @@ struct Period {
     bytes: u64,
     /// The other packets sent before.
     others: u64,
+    /// The other packets sent before the period that came before this one.
+    others_earlier: u64,
     reports: u32,
     /// Reports at which packets waited.
     full: u32,
@@ -101,8 +103,6 @@ pub(super) struct Reach {
     sent: u64,
     /// The other packets that were sent in all.
     others: u64,
-    /// The other packets that were sent in the period before.
-    others_before: u64,
     /// True while no flow sends bulk.
     rests: bool,
     stage: Stage,
@@ -125,7 +125,6 @@ impl Default for Reach {
         Self {
             sent: 0,
             others: 0,
-            others_before: 0,
             rests: true,
             stage: Stage::All,
             period: None,
@@ -203,6 +202,7 @@ impl Reach {
             length: LEAST_PERIOD.max((PERIOD_RTTS * rtt) as i64),
             bytes: self.sent,
             others: self.others,
+            others_earlier: self.others,
             reports: 0,
             full: 0,
             waited: 0.0,
@@ -215,8 +215,8 @@ impl Reach {
         if passed < period.length {
             return None;
         }
-        let Period { bytes, others, reports, full, waited, .. } = std::mem::replace(period, next);
-        self.others_before = next.others - others;
+        let next = Period { others_earlier: period.others, ..next };
+        let Period { bytes, reports, full, waited, .. } = std::mem::replace(period, next);
         let reports = f64::from(reports);
         Some(Reached {
             rate: (next.bytes - bytes) as f64 / passed as f64,
@@ -227,8 +227,9 @@ impl Reach {
 
     /// Chooses the paths with which the next flow begins, unless one has begun.
     pub(super) fn begin(&mut self, now: i64, Sets { all, fewer }: &Sets) {
-        let before = self.period.map_or((self.sent, self.others), |it| (it.bytes, it.others));
-        let (bytes, others) = (self.sent - before.0, self.others - before.1 + self.others_before);
+        let before =
+            self.period.map_or((self.sent, self.others), |it| (it.bytes, it.others_earlier));
+        let (bytes, others) = (self.sent - before.0, self.others - before.1);
         if !self.rests || bytes > BEGUN || others > ANSWERS {
             return;
         }
@@ -274,10 +275,8 @@ impl Reach {
         if reached.rate < NO_BULK {
             // Nothing that was learnt of this flow concerns the next one.
             let (stage, offered) = (self.stage.clone(), std::mem::take(&mut self.offered));
-            let &mut Self { sent, others, others_before, period, .. } = self;
-            let kept =
-                Self { sent, others, others_before, period, stage, offered, ..Self::default() };
-            *self = kept;
+            let &mut Self { sent, others, period, .. } = self;
+            *self = Self { sent, others, period, stage, offered, ..Self::default() };
             return;
         }
         self.rests = false;

@@ -7,7 +7,9 @@
 
 use std::time::Duration;
 
-use crate::path::model::observed::delay::{Delays, LATEST, USUAL, WANDER_ABOVE, tolerated};
+use crate::path::model::observed::delay::{
+    BELOW_MEAN, Delays, LATEST, USUAL, WANDER_ABOVE, tolerated,
+};
 use crate::sequence::Sequence;
 
 /// The difference of delays up to which nothing is held, in microseconds: the least that RFC 9406
@@ -17,8 +19,6 @@ const UNNOTICED: f64 = 4_000.0;
 const LEAST: f64 = 2.0;
 /// The distance from the least to the mean of delays that wander, in deviations.
 const WANDERED: f64 = 2.5;
-/// The distance from the base to the mean, in deviations.
-const MEAN: f64 = 0.67;
 /// The number of data packets from which on they are a better estimate than probes.
 const ENOUGH: u32 = 64;
 /// The growth of the hold per time that passes.
@@ -154,7 +154,7 @@ impl PathDelay {
         let probed = self.probed?;
         let sigma = probed.sigma();
         // The least of some probes is further from the mean than the quantile of many packets.
-        let base = probed.least as f64 + (SPREAD / 2.0 - MEAN) * sigma;
+        let base = probed.least as f64 + (SPREAD / 2.0 - BELOW_MEAN) * sigma;
         Some(Known { base, sigma, wander: 0.0, threshold: tolerated(self.rtt(), sigma) })
     }
 }

@@ -126,6 +126,12 @@ impl Fit {
         self.covariance / self.width
     }
 
+    /// Returns the error of the slope where times of arrival have this standard deviation from the
+    /// lines.
+    fn error(&self, deviation: f64) -> f64 {
+        ERRORS * deviation / self.width.sqrt()
+    }
+
     /// Returns the standard deviation of the times of arrival from the lines.
     fn deviation(&self) -> f64 {
         let freedom = (self.probes - self.trains - 1) as f64;
@@ -152,10 +158,9 @@ impl Spacing {
             return None;
         }
         let deviation = all.deviation();
-        let error = |fit: &Fit, least: f64| ERRORS * deviation.max(least) / fit.width.sqrt();
         let differs = |middle: &Fit| {
-            let faster = middle.slope() + error(middle, SLOT) < all.slope();
-            faster || middle.slope() - error(middle, PRECISION) > all.slope()
+            let faster = middle.slope() + middle.error(deviation.max(SLOT)) < all.slope();
+            faster || middle.slope() - middle.error(deviation.max(PRECISION)) > all.slope()
         };
         let others = middle(&fits).filter(|middle| differs(middle)).map(|middle| {
             let distance = |fit: &Fit| (fit.slope() - middle.slope()).abs() * fit.width.sqrt();
@@ -163,7 +168,7 @@ impl Spacing {
             together(distances.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| place))
         });
         let fit = others.unwrap_or(all);
-        let error = ERRORS * fit.deviation().max(PRECISION) / fit.width.sqrt();
+        let error = fit.error(fit.deviation().max(PRECISION));
         Some(Self { usual: fit.slope(), least: fit.slope() - error })
     }
 }
