@@ -91,7 +91,7 @@ impl Adaptive {
 
 /// The share of the time that a queue of other traffic takes for which bulk waits for shorter paths
 /// instead. With all of it the other traffic kept more than its share of the path
-/// (`docs/adaptive.md`, "A rival on one of two links").
+/// (`docs/adaptive-evidence.md`, "A rival on one of two links").
 const OTHERS: f64 = 0.5;
 
 /// The paths that the next packet may take, the shortest first. A bulk flow is played out at one

@@ -12,7 +12,7 @@ use crate::path::model::state::{LEAST_RATE, LEAST_STEP, Model};
 const LOOK: i64 = 10_000_000;
 /// The growth of the rate beside other traffic, in bytes per round-trip time in each round-trip
 /// time: six packets. With three the other traffic kept more than its share of the path
-/// (`docs/adaptive.md`, "A rival on one of two links").
+/// (`docs/adaptive-evidence.md`, "A rival on one of two links").
 const GROWTH: f64 = 6.0 * 1_500.0;
 /// Time without a queue after which the other traffic is taken to have ended, in microseconds.
 const GONE: i64 = 1_000_000;
