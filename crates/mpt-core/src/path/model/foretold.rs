@@ -27,7 +27,7 @@ impl Model {
     pub(super) fn keep_to_foretold(&mut self, now: i64) {
         let Phase::Startup { foretold: Some(capacity) } = self.phase else { return };
         let best = self.rates.best();
-        if best > WRONG * capacity.most {
+        if best > WRONG * capacity.bound {
             self.phase = Phase::Startup { foretold: None };
             return;
         }

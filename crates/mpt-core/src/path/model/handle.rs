@@ -8,6 +8,14 @@ use super::state::{Model, OWN_QUEUE};
 /// The part of a queue that our bytes under way make up at least if it is ours. They are fewer than
 /// [`OWN_QUEUE`] on a path of a low rate.
 const OWN_PART: f64 = 0.25;
+/// The time for which a queue has to stand where delays wander far, in microseconds. A delay that is another one every
+/// 100 ms, as on radio links, does not stay long so far above its mean.
+const WANDERING: i64 = 200_000;
+/// Delays wander far if that makes this part of the tolerated queue. Where it makes less, a queue is noticed before a short
+/// one overflows.
+const FAR: f64 = 2.0 / 3.0;
+/// A queue that is this many times the tolerated one does not stand for the wandering of a delay.
+const TOO_FAR: f64 = 2.0;
 /// A path counts as in use if it delivers more than its rate divided by this.
 const PRESSES: f64 = 3.0;
 
@@ -27,7 +35,7 @@ impl Model {
             now,
             (report.at, report.bytes),
             (report.sent_at, report.sent_bytes),
-            (self.rtt(), self.sigma()),
+            (self.rtt(), self.sigma(), self.delays.wander()),
         );
         let mut loss = Verdict::Usual;
         if let Some((sent, received)) = report.settled {
@@ -40,8 +48,7 @@ impl Model {
             Some(since) if queue > threshold => Some(since),
             _ => over_now.then_some(now),
         };
-        // With jitter the level is measured over some time, and has to stand for as long again.
-        let patience = if self.delays.sigma() > 0.0 { self.step() } else { 0 };
+        let patience = self.patience(queue);
         let over_now = over_now && self.over_since.is_some_and(|since| now >= since + patience);
         if fresh && queue < self.threshold_at(0.5) {
             self.cut_at = None;
@@ -76,6 +83,21 @@ impl Model {
             }
         }
         None
+    }
+
+    /// Returns the time for which a queue has to stand before the path is given less, in microseconds. With jitter the
+    /// level is measured over some time, and has to stand for as long again.
+    fn patience(&self, queue: f64) -> i64 {
+        let threshold = self.threshold();
+        // None of it is for a queue of our own.
+        let wandering = self.threshold_at(0.0);
+        if wandering >= FAR * threshold && queue < TOO_FAR * threshold {
+            self.step().max(WANDERING)
+        } else if self.delays.sigma() > 0.0 {
+            self.step()
+        } else {
+            0
+        }
     }
 
     /// Returns true if the queue may consist of our packets, so that less on the path shortens it.

@@ -376,7 +376,7 @@ fn the_bursts_of_slow_start_wait_no_longer_as_they_double_where_delays_jitter() 
 /// Returns a bench whose trains have shown this capacity, in bytes per microsecond, and at most that one.
 fn foretold(usual: f64, most: f64) -> Bench {
     let mut bench = Bench::new();
-    bench.model.foretell(Capacity { usual, most });
+    bench.model.foretell(Capacity { usual, most, bound: most });
     bench
 }
 
@@ -439,7 +439,7 @@ fn trains_among_data_count_for_nothing() {
     let mut bench = Bench::new();
     bench.run(300_000, LINK, 0.0);
     let rate = bench.model.rate();
-    bench.model.foretell(Capacity { usual: LINK / 4.0, most: LINK / 3.8 });
+    bench.model.foretell(Capacity { usual: LINK / 4.0, most: LINK / 3.8, bound: LINK / 3.8 });
     assert_eq!(bench.model.rate(), rate);
 }
 
@@ -449,7 +449,7 @@ fn a_path_that_is_hardly_used_is_not_cut_for_a_queue() {
     for foretold in [false, true] {
         let mut bench = Bench::new();
         if foretold {
-            bench.model.foretell(Capacity { usual: LINK, most: 1.05 * LINK });
+            bench.model.foretell(Capacity { usual: LINK, most: 1.05 * LINK, bound: 1.05 * LINK });
         }
         // A packet every 24 ms.
         bench.gives = 0.005 * LINK;
@@ -457,5 +457,36 @@ fn a_path_that_is_hardly_used_is_not_cut_for_a_queue() {
         bench.run(3_000_000, LINK, 30_000.0);
         let (rate, cuts) = (bench.model.rate(), bench.model.cuts);
         assert!(cuts == 0 && rate > 0.05 * LINK, "{rate} bytes per microsecond, {cuts} cuts");
+    }
+}
+
+/// Delays that wander look like a queue now and then. They take little of the rate, also where they wander further than
+/// probes have shown.
+#[test]
+fn a_delay_that_wanders_takes_little_of_the_rate() {
+    let mut bench = Bench::wandering(10_000.0);
+    bench.run(10_000_000, LINK, 0.0);
+    assert!(bench.model.is_bottleneck() && bench.model.wanders());
+    for wanders in [10_000.0, 13_000.0, 16_000.0] {
+        bench.wanders = wanders;
+        let rate = bench.run(20_000_000, LINK, 0.0);
+        let queue = bench.free - bench.now as f64;
+        assert!(rate > 0.95 * LINK, "{wanders} microseconds: {rate} bytes per microsecond");
+        assert!(queue < 40_000.0, "{wanders} microseconds: {queue} microseconds of queue");
+    }
+}
+
+/// Waiting for a queue to stand hides none: a link whose delay wanders carries a third from one moment to the next, and then
+/// all again.
+#[test]
+fn a_link_that_wanders_and_carries_less_is_given_less() {
+    let mut bench = Bench::wandering(10_000.0);
+    bench.run(5_000_000, LINK, 0.0);
+    for link in [LINK / 3.0, LINK] {
+        bench.run(4_000_000, link, 0.0);
+        let rate = bench.run(3_000_000, link, 0.0);
+        assert!(rate > 0.9 * link, "{rate} of {link} bytes per microsecond");
+        let queue = bench.free - bench.now as f64;
+        assert!(queue < 80_000.0, "{queue} microseconds of queue");
     }
 }

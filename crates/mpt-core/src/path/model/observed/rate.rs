@@ -10,6 +10,9 @@ const MOST: usize = 64;
 const LEAST_SPAN: f64 = 100_000.0;
 /// Shortest time over which the rate of bursts is taken, in microseconds.
 const SHORT_SPAN: f64 = 20_000.0;
+/// The time over which a rate is taken where delays wander, in standard deviations of the wandering. Packets that come three
+/// deviations later than those before them, which is a reason for a cut, make such a rate a tenth less.
+const WANDER_SPAN: f64 = 30.0;
 /// The shortest time for which the greatest rate counts, in microseconds.
 const MEMORY: i64 = 2_000_000;
 
@@ -45,6 +48,8 @@ pub(crate) struct Rates {
     given: f64,
     /// The latest rate over [`SHORT_SPAN`].
     latest: f64,
+    /// The rate over [`WANDER_SPAN`], or [`Self::delivered`] where delays do not wander.
+    steady: f64,
     best: Recent,
     /// The greatest over a short time.
     peak: Recent,
@@ -57,19 +62,20 @@ impl Rates {
             delivered: 0.0,
             given: 0.0,
             latest: 0.0,
+            steady: 0.0,
             best: Recent::greatest(MEMORY),
             peak: Recent::greatest(MEMORY),
         }
     }
 
-    /// A report: see [`Point`]. `rtt` is the round-trip time of the path, and `sigma` the
-    /// standard deviation of its delay, in microseconds.
+    /// A report: see [`Point`]. `rtt` is the round-trip time of the path, `sigma` the standard deviation
+    /// of its delay from packet to packet, and `wander` that of its slow changes, in microseconds.
     pub(crate) fn record(
         &mut self,
         now: i64,
         (at, received): (i64, u64),
         (sent_at, sent): (i64, u64),
-        (rtt, sigma): (f64, f64),
+        (rtt, sigma, wander): (f64, f64, f64),
     ) {
         let point = Point { at, received, sent_at, sent };
         if self.points.back().is_some_and(|last| last.at >= at) {
@@ -85,6 +91,9 @@ impl Rates {
             self.delivered = delivered;
             self.best.record(now, delivered);
         }
+        let long = span.max(WANDER_SPAN * wander);
+        let steady = point.delivered_since(self.first(point, long), span);
+        self.steady = steady.map_or(self.delivered, |steady| steady.max(self.delivered));
         let interval = sent_at - first.sent_at;
         if interval > 0 {
             self.given = sent.saturating_sub(first.sent) as f64 / interval as f64;
@@ -122,6 +131,12 @@ impl Rates {
     /// longer one includes the pause before it.
     pub(crate) fn in_burst(&self) -> f64 {
         self.delivered.max(self.latest)
+    }
+
+    /// At present, by the usual or a longer time where delays wander, whichever shows more: packets that come later than
+    /// those before them make the rate of a short time less, whatever the path carries.
+    pub(crate) fn despite_wander(&self) -> f64 {
+        self.steady
     }
 
     /// The greatest of the last seconds.

@@ -35,7 +35,7 @@ impl Model {
         // delays jitter.
         let delivered = match self.phase {
             Phase::Startup { .. } => self.rates.in_burst(),
-            _ => self.rates.delivered(),
+            _ => self.rates.despite_wander(),
         };
         // The delivered rate may be low for other reasons, so one cut takes at most 30 %.
         let says_little = self.rates.given() < LITTLE * self.rate;

@@ -132,11 +132,11 @@ impl Session {
         let spacing = running.spacing();
         let id = self.paths[i].id;
         let outer = tunnels.path(id).map(|path| path.config().outer());
-        let capacity = spacing.zip(outer).map(|(Spacing { usual, least }, outer)| {
+        let capacity = spacing.zip(outer).map(|(Spacing { usual, least, bound }, outer)| {
             let gre = gre::Repr::control(self.identity.key).header_len();
             let bytes = f64::from(mtu::outer(train::FRAME_LEN as u16, outer, gre as u16));
-            let most = if least > 0.0 { bytes / least } else { f64::INFINITY };
-            Capacity { usual: bytes / usual, most }
+            let at_most = |least: f64| if least > 0.0 { bytes / least } else { f64::INFINITY };
+            Capacity { usual: bytes / usual, most: at_most(least), bound: at_most(bound) }
         });
         self.paths[i].survey = Survey::Done { at: now, usual };
         let surveyed = Surveyed { probes: SINGLE, lost, variation, capacity };

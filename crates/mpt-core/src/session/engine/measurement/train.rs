@@ -83,6 +83,9 @@ pub(crate) struct Spacing {
     pub(crate) usual: f64,
     /// The least that agrees with the trains; it may be zero or less.
     pub(crate) least: f64,
+    /// The time than which hardly any path takes less after such trains: once in a thousand surveys at the most. It
+    /// may be zero or less.
+    pub(crate) bound: f64,
 }
 
 /// The sums for a least-squares line through the times of arrival in one or several trains. Jitter
@@ -132,11 +135,22 @@ impl Fit {
         ERRORS * deviation / self.width.sqrt()
     }
 
+    /// Returns the degrees of freedom of the distances from the lines.
+    fn freedom(&self) -> f64 {
+        (self.probes - self.trains - 1) as f64
+    }
+
     /// Returns the standard deviation of the times of arrival from the lines.
     fn deviation(&self) -> f64 {
-        let freedom = (self.probes - self.trains - 1) as f64;
-        let variance = (self.height - self.slope() * self.covariance).max(0.0) / freedom;
+        let variance = (self.height - self.slope() * self.covariance).max(0.0) / self.freedom();
         variance.sqrt()
+    }
+
+    /// Returns how much the slope exceeds that of the path once in a thousand times, by the deviation measured: the
+    /// quantile of Student's distribution, within 3 % from eight degrees of freedom on.
+    fn certain_error(&self) -> f64 {
+        let errors = 3.09 + 10.0 / self.freedom();
+        errors * self.deviation() / self.width.sqrt()
     }
 }
 
@@ -169,7 +183,8 @@ impl Spacing {
         });
         let fit = others.unwrap_or(all);
         let error = fit.error(fit.deviation().max(PRECISION));
-        Some(Self { usual: fit.slope(), least: fit.slope() - error })
+        let certain = fit.certain_error().max(error);
+        Some(Self { usual: fit.slope(), least: fit.slope() - error, bound: fit.slope() - certain })
     }
 }
 
@@ -239,6 +254,17 @@ mod tests {
             times.iter().for_each(|&(place, time)| train.note_came(place, time));
             let found = Spacing::of(&[train.clone(), Train::after(Some(&train))]);
             prop_assert!(found.is_none_or(|it| it.usual.is_finite() && it.least.is_finite()));
+        }
+    }
+
+    /// A bound that is wrong keeps a path at a part of its rate from its first packet on.
+    #[test]
+    fn jitter_bounds_hardly_any_path_below_what_it_carries() {
+        let mut random = Random::new([2; 32]);
+        for (spacing, jitter) in [(100.0, 25_000.0), (100.0, 5_000.0), (1_000.0, 10_000.0)] {
+            let mut wrong = || survey(spacing, 100, jitter, &mut random).bound > spacing;
+            let count = (0..10_000).filter(|_| wrong()).count();
+            assert!(count < 100, "{spacing} and {jitter} microseconds: {count} of 10,000");
         }
     }
 
