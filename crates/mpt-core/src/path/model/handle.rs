@@ -1,7 +1,7 @@
 //! The handling of a report: it is recorded and judged, and the phase acts on it.
 
 use super::observed::overflow::Verdict;
-use super::phase::Phase;
+use super::phase::{Cause, Phase};
 use super::report::{Pause, Present, Report};
 use super::state::{Model, OWN_QUEUE};
 
@@ -58,7 +58,8 @@ impl Model {
         let marked = self.marks.record(report.marked, report.sent_at, self.delays.judged_from());
         let overflows = presses && (loss == Verdict::Overflows || marked);
         if overflows && matches!(self.phase, Phase::Startup { .. } | Phase::Known(_)) {
-            return self.cut(report, present, marked);
+            let cause = if marked { Cause::Marks } else { Cause::Overflow };
+            return self.cut(report, present, cause);
         }
         let ours = self.may_be_ours(report, present);
         match self.phase {
@@ -69,7 +70,7 @@ impl Model {
             }
             Phase::Startup { foretold } => {
                 if over_now && ours && (foretold.is_none() || self.may_fill()) {
-                    return self.cut(report, present, false);
+                    return self.cut(report, present, Cause::Queue);
                 }
                 if over_now {
                     // Others use the path as well, of which the trains have shown nothing.

@@ -14,13 +14,24 @@ const LITTLE: f64 = 0.25;
 /// The share of its best rate with which a path begins beside other traffic.
 const FAIR: f64 = 0.5;
 
+/// The sign that a path is given too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::path::model) enum Cause {
+    /// Packets come later than usual, which may be the delay itself where that wanders.
+    Queue,
+    /// Packets are lost, as where a queue overflows.
+    Overflow,
+    /// Packets are marked "congestion experienced".
+    Marks,
+}
+
 impl Model {
     /// Cuts the rate to less than the path delivers, once the queue that stands has drained.
     pub(in crate::path::model) fn cut(
         &mut self,
         report: &Report,
         present: &Present,
-        marked: bool,
+        cause: Cause,
     ) -> Option<Pause> {
         let now = present.now;
         self.cuts += 1;
@@ -35,14 +46,15 @@ impl Model {
         // delays jitter.
         let delivered = match self.phase {
             Phase::Startup { .. } => self.rates.in_burst(),
-            _ => self.rates.despite_wander(),
+            _ if cause == Cause::Queue => self.rates.despite_wander(),
+            _ => self.rates.delivered(),
         };
         // The delivered rate may be low for other reasons, so one cut takes at most 30 %.
         let says_little = self.rates.given() < LITTLE * self.rate;
         let best = if says_little { self.rate } else { self.rates.best() };
         let least = 0.7 * best.min(self.rate);
         self.rate = (0.99 * delivered).max(least).max(LEAST_RATE);
-        if marked {
+        if cause == Cause::Marks {
             self.marks.set_limit(now, self.rates.best());
             self.rate = self.rate.min(self.marks.limit(now));
         }

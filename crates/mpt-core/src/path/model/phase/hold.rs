@@ -6,6 +6,7 @@
 //! since all measure the same queue: the tunnel with more than [`OWN_QUEUE`] in it yields, and the
 //! others do not.
 
+use super::cut::Cause;
 use super::{Known, Phase};
 use crate::path::model::report::{Pause, Present, Report};
 use crate::path::model::state::{LEAST_RATE, Model, OWN_QUEUE};
@@ -44,7 +45,7 @@ impl Model {
         present: &Present,
     ) -> Option<Pause> {
         if over_now && was_over {
-            return self.cut(report, present, false);
+            return self.cut(report, present, Cause::Queue);
         }
         let (now, queue, threshold) = (present.now, self.queue(), self.threshold());
         let half = self.threshold_at(0.5);

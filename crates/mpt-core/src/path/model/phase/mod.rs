@@ -7,6 +7,7 @@ pub(super) mod drain;
 mod hold;
 mod startup;
 
+pub(super) use self::cut::Cause;
 use self::drain::Drain;
 use super::capacity::Capacity;
 
