@@ -23,8 +23,9 @@ const ROUNDS: usize = 301;
 const PACKETS: usize = 32;
 /// A prime number, and at least as many as there are kinds in a test.
 const PLACES_IN_A_ROUND: usize = 7;
-/// Attempts, and in how many of them the same difference has to be found.
+/// Attempts to find a difference.
 const ATTEMPTS: usize = 40;
+/// The attempts in which the same difference has to be found.
 const FOUND: usize = 36;
 /// The smallest share of the time that counts as a difference.
 const SHARE: f64 = 0.02;

@@ -48,7 +48,7 @@ impl Model {
             Some(since) if queue > threshold => Some(since),
             _ => over_now.then_some(now),
         };
-        let patience = self.patience(queue);
+        let patience = self.patience(queue, threshold);
         let over_now = over_now && self.over_since.is_some_and(|since| now >= since + patience);
         if fresh && queue < self.threshold_at(0.5) {
             self.cut_at = None;
@@ -88,9 +88,7 @@ impl Model {
 
     /// Returns the time for which a queue has to stand before the path is given less, in microseconds. With jitter the
     /// level is measured over some time, and has to stand for as long again.
-    fn patience(&self, queue: f64) -> i64 {
-        let threshold = self.threshold();
-        // None of it is for a queue of our own.
+    fn patience(&self, queue: f64, threshold: f64) -> i64 {
         let wandering = self.threshold_at(0.0);
         if wandering >= FAR * threshold && queue < TOO_FAR * threshold {
             self.step().max(WANDERING)

@@ -32,6 +32,10 @@ const PRECISION: f64 = 100.0;
 const SLOT: f64 = 1_000.0;
 /// The standard errors within which the time of a probe lies.
 const ERRORS: f64 = 2.0;
+/// The standard errors that a normal distribution exceeds once in a thousand times.
+const CERTAIN: f64 = 3.09;
+/// The standard errors more, times the degrees of freedom, where few probes show the deviation.
+const FEW: f64 = 10.0;
 
 /// One train.
 #[derive(Clone, Debug)]
@@ -83,8 +87,8 @@ pub(crate) struct Spacing {
     pub(crate) usual: f64,
     /// The least that agrees with the trains; it may be zero or less.
     pub(crate) least: f64,
-    /// The time than which hardly any path takes less after such trains: once in a thousand surveys at the most. It
-    /// may be zero or less.
+    /// The least that a path takes after such trains, except in one survey of a thousand by the arithmetic; it may be
+    /// zero or less.
     pub(crate) bound: f64,
 }
 
@@ -129,10 +133,10 @@ impl Fit {
         self.covariance / self.width
     }
 
-    /// Returns the error of the slope where times of arrival have this standard deviation from the
-    /// lines.
-    fn error(&self, deviation: f64) -> f64 {
-        ERRORS * deviation / self.width.sqrt()
+    /// Returns so many standard errors of the slope where times of arrival have this standard deviation
+    /// from the lines.
+    fn error(&self, errors: f64, deviation: f64) -> f64 {
+        errors * deviation / self.width.sqrt()
     }
 
     /// Returns the degrees of freedom of the distances from the lines.
@@ -146,11 +150,10 @@ impl Fit {
         variance.sqrt()
     }
 
-    /// Returns how much the slope exceeds that of the path once in a thousand times, by the deviation measured: the
-    /// quantile of Student's distribution, within 3 % from eight degrees of freedom on.
-    fn certain_error(&self) -> f64 {
-        let errors = 3.09 + 10.0 / self.freedom();
-        errors * self.deviation() / self.width.sqrt()
+    /// Returns the standard errors, by the deviation measured, by which the slope exceeds that of the path once in a
+    /// thousand times: the quantile of Student's distribution, within 4 % from eight degrees of freedom on.
+    fn certain_errors(&self) -> f64 {
+        CERTAIN + FEW / self.freedom()
     }
 }
 
@@ -173,8 +176,8 @@ impl Spacing {
         }
         let deviation = all.deviation();
         let differs = |middle: &Fit| {
-            let faster = middle.slope() + middle.error(deviation.max(SLOT)) < all.slope();
-            faster || middle.slope() - middle.error(deviation.max(PRECISION)) > all.slope()
+            let faster = middle.slope() + middle.error(ERRORS, deviation.max(SLOT)) < all.slope();
+            faster || middle.slope() - middle.error(ERRORS, deviation.max(PRECISION)) > all.slope()
         };
         let others = middle(&fits).filter(|middle| differs(middle)).map(|middle| {
             let distance = |fit: &Fit| (fit.slope() - middle.slope()).abs() * fit.width.sqrt();
@@ -182,8 +185,8 @@ impl Spacing {
             together(distances.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| place))
         });
         let fit = others.unwrap_or(all);
-        let error = fit.error(fit.deviation().max(PRECISION));
-        let certain = fit.certain_error().max(error);
+        let error = fit.error(ERRORS, fit.deviation().max(PRECISION));
+        let certain = fit.error(fit.certain_errors(), fit.deviation()).max(error);
         Some(Self { usual: fit.slope(), least: fit.slope() - error, bound: fit.slope() - certain })
     }
 }
