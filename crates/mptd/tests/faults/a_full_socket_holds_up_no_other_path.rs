@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::hosts::traffic::{duplicates, receive_until_quiet, send_numbered};
 use crate::hosts::{Daemon, Pair, wait_for};
+use crate::support::sent_over;
 
 const FAST_DATAGRAMS: u64 = 4000;
 /// Number of datagrams for the slow line: more than a socket's send buffer, the queue behind it, and the daemon's own backlog together hold.
@@ -34,7 +35,7 @@ fn whose_flows_arrive_completely() {
         receive_until_quiet(&receiver, Duration::from_millis(500))
     });
     assert_eq!(duplicates(&numbers), 0);
-    let dropped = dropped_by_the_kernel(&pair);
+    let dropped = sent_over(&pair.a, "mpt0").dropped;
     let missing = FAST_DATAGRAMS - numbers.len() as u64;
     assert!(missing <= dropped, "{missing} missing, {dropped} dropped before the daemon");
     let drops = a.path("tunnel", "line1").drops;
@@ -56,11 +57,4 @@ fn flow_on(pair: &Pair, daemon: &Daemon, path: &str, target: SocketAddr) -> UdpS
         thread::sleep(Duration::from_millis(50));
         (daemon.path("tunnel", path).sent.packets >= before + 20).then_some(socket)
     })
-}
-
-/// Packets that found the queue of the TUN device full.
-fn dropped_by_the_kernel(pair: &Pair) -> u64 {
-    let text = pair.a.run(|| std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap();
-    let line = text.lines().find(|line| line.trim_start().starts_with("mpt0:")).unwrap();
-    line.split_whitespace().nth(12).unwrap().parse().unwrap()
 }

@@ -4,6 +4,7 @@ mod hosts;
 mod internet;
 mod support;
 
+mod a_burst_waits_for_a_daemon_that_is_late;
 mod a_datagram_of_any_content_is_counted_and_harms_nothing;
 mod a_default_route_falls_back_to_the_uplinks;
 mod a_default_route_leads_through_the_tunnel;

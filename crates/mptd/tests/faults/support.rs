@@ -143,3 +143,20 @@ pub(crate) fn wait_for_use(daemon: &Daemon, paths: &[&str]) {
         });
     }
 }
+
+/// What became of the packets that a host sent over an interface.
+pub(crate) struct SentOver {
+    /// Packets that left; from a TUN device, those that the daemon has read.
+    pub(crate) packets: u64,
+    /// Packets for which the queue had no room.
+    pub(crate) dropped: u64,
+}
+
+/// The kernel's counters of an interface.
+pub(crate) fn sent_over(host: &Host, interface: &str) -> SentOver {
+    let text = host.run(|| std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap();
+    let name = format!("{interface}:");
+    let line = text.lines().find(|line| line.trim_start().starts_with(&name)).unwrap();
+    let number = |column| line.split_whitespace().nth(column).unwrap().parse().unwrap();
+    SentOver { packets: number(10), dropped: number(12) }
+}

@@ -19,6 +19,12 @@ use mpt_wire::gre;
 use super::network::links::Links;
 use put_back::PutBack;
 
+/// Packets that a device keeps until the daemon reads them. Beyond them the kernel drops packets, of which no flow and no queue of
+/// ours knows. Its own 500 are too few: when a segment has come again, a TCP sender gets the acknowledgement of its whole
+/// window at once, and sends the next one in packets of one or two segments before any thread can run. 4,096 of them are 6 to
+/// 12 MB; the daemon reads them into its own fair queue as soon as it runs.
+const DEVICE_QUEUE: u32 = 4_096;
+
 /// Everything made, and the way to remove exactly that.
 pub(super) struct System {
     owned: Owned,
@@ -144,6 +150,7 @@ impl System {
         for device in &config.devices {
             let link = self.netlink().link(&device.name).await?;
             if !link.up {
+                self.netlink().set_tx_queue_len(link.index, DEVICE_QUEUE).await?;
                 self.netlink().set_up(link.index).await?;
             }
         }
