@@ -33,8 +33,8 @@ const SHRINKAGE_WITHOUT: f64 = 0.2;
 const GONE: i64 = 550_000;
 /// The time after which the hold has shrunk to that of the other paths, in microseconds.
 const SHRUNK: i64 = 4_000_000;
-/// Time after the beginning of a flow for which the hold does not shrink, in microseconds. A round-trip time that falls
-/// in slow start makes the one before look like a queue when it occurs again.
+/// Time after the beginning of a flow for which the hold stays as it was set, in microseconds. A round-trip time that falls
+/// in slow start makes the one before look like a queue when it occurs again, and one that grows by 16 ms ends slow start.
 const SETTLES: i64 = 3_000_000;
 /// Differences of the hold up to this share of the longest path's threshold count as chance.
 const CHANCE: f64 = 0.25;
@@ -253,7 +253,7 @@ impl Hold {
             Switched::Left { since } if (GONE..SHRUNK).contains(&(now - since)) => {
                 (up, SHRINKAGE_WITHOUT * passed)
             }
-            _ if now - self.set < SETTLES => (up, 0.0),
+            _ if now - self.set < SETTLES => (0.0, 0.0),
             _ => (up, SHRINKAGE * passed),
         };
         self.present = match wanted {
@@ -410,6 +410,21 @@ mod tests {
                 self.hold.update(self.now, false);
             }
             self.hold.present().map(|hold| hold / 1_000)
+        }
+    }
+
+    #[test]
+    fn the_hold_stays_as_it_was_set_for_the_first_three_seconds_of_a_flow() {
+        for longer in [30, 90] {
+            let mut flow = Flow::new();
+            let set = flow.after(10);
+            let [spread, rtt] = [0, 2 * longer].map(Duration::from_millis);
+            let least = 1_000 * longer.cast_signed();
+            flow.hold.set_probed(1, Probed { least, spread, rtt });
+            assert_eq!(flow.after(2_900), set, "the path of 60 ms has {longer}");
+            let change = longer.cast_signed() - 60;
+            let later = flow.after(5_000).zip(set).map(|(later, set)| later - set);
+            assert!(later.is_some_and(|it| it * change > 0), "{later:?} ms later, of {change}");
         }
     }
 
