@@ -459,7 +459,7 @@ impl Adaptive {
     }
 
     /// Sets how long packets may wait by what the paths need: about one round-trip time as a bulk
-    /// flow sees it, and half of one where that is long.
+    /// flow sees it, and half of one where that is long. The pause after a drop counts all of it.
     fn set_target(&mut self) {
         let rtt = self.bulk_rtt() + self.repair_wait();
         let target = rtt.min(LONG_TARGET.max(LONG_SHARE * rtt));
@@ -471,7 +471,8 @@ impl Adaptive {
         let share = fits / (target + interval).as_secs_f64();
         let [target, interval] =
             [target, interval].map(|it| if share < 1.0 { it.mul_f64(share) } else { it });
-        self.queue.set_target(target, interval);
+        let round_trip = Duration::from_micros(rtt as u64);
+        self.queue.set_target_over(target, interval, round_trip.max(target));
     }
 
     /// Returns the round-trip time that a bulk flow sees. Its packets are played out when the

@@ -54,7 +54,7 @@ pub(super) struct Flow {
 pub(super) struct Load {
     pub(super) bytes: usize,
     pub(super) packets: u32,
-    bucket: u16,
+    pub(super) bucket: u16,
 }
 
 /// A list of flows, chained by [`Flow::next`].

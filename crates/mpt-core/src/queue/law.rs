@@ -5,15 +5,14 @@ use std::time::{Duration, Instant};
 /// The bound on the time that a bulk flow's packets wait, and how it is enforced.
 ///
 /// Once the sojourn time of a flow's head has been above `target` for `interval`, one segment of the
-/// flow is dropped or marked. No other one is for the next 1.5 x (`target` + sojourn time).
+/// flow is dropped or marked. No other one is for the next 1.5 x (`round_trip` + sojourn time).
 ///
 /// This deviates deliberately from RFC 8289. CoDel's law drops at intervals that shrink with the
 /// square root of the drops, beginning at 100 ms with a target of 5 ms. Behind a tunnel that repairs
 /// losses, bursts stand in the queue for longer than that although the flow does not send too much,
 /// and the law empties the pipe. A sender reacts to a drop after one round trip, and that round trip
-/// contains this queue. So a second signal within `target` (about one round-trip time) + sojourn
-/// time tells the sender nothing new, and half as much again leaves room for the reaction to reach
-/// the queue. Two to five drops in 12 s keep one CUBIC flow (RFC 9438) at full use of its paths.
+/// contains this queue. So a second signal within `round_trip` + sojourn time tells the sender
+/// nothing new, and half as much again leaves room for the reaction to reach the queue. Two to five drops in 12 s keep one CUBIC flow (RFC 9438) at full use of its paths.
 ///
 /// The parameters of the law. As in RFC 8289 section 4.2 a flow of which only one segment waits has
 /// no standing queue.
@@ -23,6 +22,8 @@ pub(super) struct Law {
     pub(super) target: Duration,
     /// The time for which the sojourn time may exceed `target`.
     pub(super) interval: Duration,
+    /// The time in which a sender reacts to a signal, without the sojourn time.
+    pub(super) round_trip: Duration,
 }
 
 /// The state of one flow in the law.
@@ -31,8 +32,6 @@ pub(super) struct Standing {
     /// The time since which the sojourn time of the head is above the target, as far as it was
     /// examined.
     above_since: Option<Instant>,
-    /// The time until which no further segment is dropped or marked.
-    paused_until: Option<Instant>,
 }
 
 impl Standing {
@@ -42,8 +41,7 @@ impl Standing {
         self.above_since = None;
     }
 
-    /// Returns whether a segment has to be dropped or marked now, and begins the pause if so.
-    /// `sojourn`: of the flow's head.
+    /// Returns whether a queue has stood for long enough for a signal. `sojourn`: of the flow's head.
     #[inline]
     pub(super) fn is_due(&mut self, law: Law, now: Instant, sojourn: Duration) -> bool {
         if sojourn <= law.target {
@@ -51,11 +49,6 @@ impl Standing {
             return false;
         }
         let since = *self.above_since.get_or_insert(now);
-        let paused = self.paused_until.is_some_and(|until| now < until);
-        if paused || now.saturating_duration_since(since) < law.interval {
-            return false;
-        }
-        self.paused_until = Some(now + (law.target + sojourn) * 3 / 2);
-        true
+        now.saturating_duration_since(since) >= law.interval
     }
 }

@@ -22,6 +22,7 @@ mod law;
 mod link;
 mod outcome;
 mod packet;
+mod pauses;
 mod slots;
 mod thinning;
 
@@ -34,6 +35,7 @@ pub use packet::Waiting;
 
 use flows::{By, Flows, List};
 use law::Law;
+use pauses::Pauses;
 use slots::{Chain, Slots};
 
 use crate::StoreId;
@@ -70,6 +72,7 @@ pub struct FairQueue<T> {
     limits: Limits,
     /// `None`: no flow is dropped from or marked except at the bounds.
     law: Option<Law>,
+    pauses: Pauses,
     slots: Slots<T>,
     flows: Flows,
     bytes: usize,
@@ -85,6 +88,7 @@ impl<T: Copy> FairQueue<T> {
         Self {
             limits,
             law: None,
+            pauses: Pauses::new(),
             slots: Slots::new(),
             flows: Flows::new(),
             bytes: 0,
@@ -113,7 +117,18 @@ impl<T: Copy> FairQueue<T> {
     /// Both may change at any time. The law deviates from RFC 8289 on purpose; the reason stands
     /// above it, in `law.rs`.
     pub const fn set_target(&mut self, target: Duration, interval: Duration) {
-        self.law = Some(Law { target, interval });
+        self.set_target_over(target, interval, target);
+    }
+
+    /// As [`Self::set_target`], for senders that react to a signal only after `round_trip`, which is
+    /// `target` or more: the next one is not due for 1.5 x (`round_trip` + sojourn time).
+    pub const fn set_target_over(
+        &mut self,
+        target: Duration,
+        interval: Duration,
+        round_trip: Duration,
+    ) {
+        self.law = Some(Law { target, interval, round_trip });
     }
 
     /// Adds a packet that was read at `now`, and returns the place where the owner keeps its bytes.
@@ -205,14 +220,14 @@ impl<T: Copy> FairQueue<T> {
     pub fn clear(&mut self) {
         self.counters.cleared += self.segments as u64;
         (self.bytes, self.segments, self.packets) = (0, 0, 0);
-        (self.slots, self.flows) = (Slots::new(), Flows::new());
+        (self.slots, self.flows, self.pauses) = (Slots::new(), Flows::new(), Pauses::new());
     }
 
     /// Gives the memory back if nothing waits and no report of dropped segments is left. The owner
     /// calls it when the queue has been empty for long.
     pub fn shrink(&mut self) {
         if self.is_empty() && self.slots.all_told() {
-            (self.slots, self.flows) = (Slots::new(), Flows::new());
+            (self.slots, self.flows, self.pauses) = (Slots::new(), Flows::new(), Pauses::new());
         }
     }
 
@@ -302,14 +317,16 @@ impl<T: Copy> FairQueue<T> {
     #[inline]
     fn apply_law(&mut self, index: u16, now: Instant) {
         let Some(law) = self.law else { return };
-        let (flow, _) = self.flows.get_mut(index);
+        let (flow, load) = self.flows.get_mut(index);
         if flow.segments <= 1 {
             flow.standing.relax();
             return;
         }
         let head = flow.chain.first;
         let sojourn = now.saturating_duration_since(self.slots.arrival(head));
-        if !flow.standing.is_due(law, now, sojourn) {
+        if !flow.standing.is_due(law, now, sojourn)
+            || !self.pauses.begin(load.bucket, law, now, sojourn)
+        {
             return;
         }
         if self.slots.packet(head).ect {

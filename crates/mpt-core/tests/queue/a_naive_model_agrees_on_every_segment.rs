@@ -20,7 +20,8 @@ enum Step {
     PopDropped,
     /// So many microseconds pass.
     Wait(u32),
-    SetTarget(u32, u32),
+    /// Target, interval, and how much longer than the target a round trip takes, in microseconds.
+    SetTarget(u32, u32, u32),
     Shrink,
     Clear,
 }
@@ -55,7 +56,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::PopDropped),
         20 => (0..3000u32).prop_map(Step::Wait),
         4 => (0..200_000u32).prop_map(Step::Wait),
-        1 => (0..50_000u32, 0..100_000u32).prop_map(|(target, interval)| Step::SetTarget(target, interval)),
+        1 => (0..50_000u32, 0..100_000u32, prop_oneof![Just(0), 0..200_000u32])
+            .prop_map(|(target, interval, longer)| Step::SetTarget(target, interval, longer)),
         1 => Just(Step::Shrink),
         1 => prop_oneof![1 => Just(Step::Clear), 9 => Just(Step::Pop)],
     ]
@@ -94,13 +96,16 @@ fn check(limits: Limits, prompt: bool, steps: &[Step]) {
             }
             Step::PopDropped => assert_eq!(owner.pop_dropped(), model.pop_dropped()),
             Step::Wait(us) => now += Duration::from_micros(us.into()),
-            Step::SetTarget(target, interval) => {
-                let [target, interval] =
-                    [target, interval].map(|us| Duration::from_micros(us.into()));
-                owner.queue.set_target(target, interval);
-                model.set_target(target, interval);
+            Step::SetTarget(target, interval, longer) => {
+                let [target, interval, longer] =
+                    [target, interval, longer].map(|us| Duration::from_micros(us.into()));
+                owner.queue.set_target_over(target, interval, target + longer);
+                model.set_target(target, interval, target + longer);
             }
-            Step::Shrink => owner.queue.shrink(),
+            Step::Shrink => {
+                owner.queue.shrink();
+                model.shrink();
+            }
             Step::Clear => {
                 owner.clear();
                 model.clear();

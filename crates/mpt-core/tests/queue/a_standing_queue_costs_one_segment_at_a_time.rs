@@ -66,6 +66,27 @@ fn the_interval_begins_anew_after_the_queue_was_short() {
     assert!((1090..=1095).contains(&after[0]), "{after:?}");
 }
 
+/// Bursts of 150 ms with pauses of 150 ms between them, each of which waits longer than the target for 110 ms.
+fn drops_of_bursts(round_trip: Duration) -> u64 {
+    let (mut owner, start) = (Owner::new(WIDE), origin());
+    owner.queue.set_target_over(TARGET, INTERVAL, round_trip);
+    for t in 0..3_000 {
+        let now = start + ms(t);
+        while t % 300 == 0 && owner.queue.len_packets() < 150 {
+            owner.push(now, packet(0, 1, 1514)).unwrap();
+        }
+        owner.pop(now);
+    }
+    owner.queue.counters().dropped
+}
+
+#[test]
+fn the_pause_outlasts_an_empty_queue() {
+    // 1.5 x (40 + 90) ms are over before the next burst has waited for long, 300 ms later, and
+    // 1.5 x (300 + 90) ms are not. 1.5 x (500 + 90) ms are over by the fourth.
+    assert_eq!([ms(40), ms(300), ms(500)].map(drops_of_bursts), [10, 5, 4]);
+}
+
 #[test]
 fn the_target_follows_its_owner() {
     let (mut owner, start) = (Owner::new(WIDE), origin());

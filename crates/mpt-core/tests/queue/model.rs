@@ -25,7 +25,6 @@ struct Flow {
     segments: VecDeque<Segment>,
     credits: i64,
     above_since: Option<Instant>,
-    paused_until: Option<Instant>,
 }
 
 impl Flow {
@@ -40,8 +39,10 @@ impl Flow {
 
 pub(crate) struct Model {
     limits: Limits,
-    law: Option<(Duration, Duration)>,
+    law: Option<(Duration, Duration, Duration)>,
     flows: BTreeMap<u64, Flow>,
+    /// By bucket, whether packets of it wait or not.
+    paused_until: BTreeMap<u64, Instant>,
     new: VecDeque<u64>,
     old: VecDeque<u64>,
     reports: VecDeque<Dropped<u64>>,
@@ -54,6 +55,7 @@ impl Model {
             limits,
             law: None,
             flows: BTreeMap::new(),
+            paused_until: BTreeMap::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             reports: VecDeque::new(),
@@ -61,8 +63,19 @@ impl Model {
         }
     }
 
-    pub(crate) const fn set_target(&mut self, target: Duration, interval: Duration) {
-        self.law = Some((target, interval));
+    pub(crate) const fn set_target(
+        &mut self,
+        target: Duration,
+        interval: Duration,
+        round_trip: Duration,
+    ) {
+        self.law = Some((target, interval, round_trip));
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        if self.len().1 == 0 && self.reports.is_empty() {
+            self.paused_until.clear();
+        }
     }
 
     fn all(&self) -> impl Iterator<Item = &Segment> {
@@ -200,7 +213,7 @@ impl Model {
     }
 
     fn apply_law(&mut self, bucket: u64, now: Instant) {
-        let Some((target, interval)) = self.law else { return };
+        let Some((target, interval, round_trip)) = self.law else { return };
         let flow = self.flows.get_mut(&bucket).unwrap();
         let sojourn = now - flow.segments[0].arrival;
         if sojourn <= target || flow.segments.len() == 1 {
@@ -208,10 +221,12 @@ impl Model {
             return;
         }
         let since = *flow.above_since.get_or_insert(now);
-        if now - since < interval || flow.paused_until.is_some_and(|until| now < until) {
+        if now - since < interval
+            || self.paused_until.get(&bucket).is_some_and(|&until| now < until)
+        {
             return;
         }
-        flow.paused_until = Some(now + (target + sojourn) * 3 / 2);
+        self.paused_until.insert(bucket, now + (round_trip + sojourn) * 3 / 2);
         if flow.segments[0].ect {
             flow.segments[0].mark = true;
         } else {
@@ -252,6 +267,7 @@ impl Model {
         self.flows.clear();
         self.new.clear();
         self.old.clear();
+        self.paused_until.clear();
         self.reports.clear();
     }
 }
