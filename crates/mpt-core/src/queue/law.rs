@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 /// The bound on the time that a bulk flow's packets wait, and how it is enforced.
 ///
 /// Once the sojourn time of a flow's head has been above `target` for `interval`, one segment of the
-/// flow is dropped or marked. No other one is for the next 1.5 x (`round_trip` + sojourn time).
+/// flow is dropped or marked. No other one is for the next 1.5 x (`round_trip` + sojourn time), of which
+/// four round trips count at most.
 ///
 /// This deviates deliberately from RFC 8289. CoDel's law drops at intervals that shrink with the
 /// square root of the drops, beginning at 100 ms with a target of 5 ms. Behind a tunnel that repairs

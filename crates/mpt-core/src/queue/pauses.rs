@@ -5,6 +5,10 @@ use std::time::{Duration, Instant};
 use super::flows::BUCKETS;
 use super::law::Law;
 
+/// The longest wait that counts, in round trips. A flow of which packets wait for longer does not react,
+/// and would be without a signal for seconds after its queue has gone.
+const LONGEST_WAIT: u32 = 4;
+
 /// The time until which a flow gets no further signal, by bucket. It outlasts the flow, which ends with
 /// its queue: the receiver gets nothing in order until the dropped segment has come again, the sender
 /// stops when its window is full, and the next window comes as one burst.
@@ -27,6 +31,7 @@ impl Pauses {
         let Some(until) = self.0.get_mut(usize::from(bucket)) else { return false };
         let begins = until.is_none_or(|until| now >= until);
         if begins {
+            let sojourn = sojourn.min(law.round_trip * LONGEST_WAIT);
             *until = Some(now + (law.round_trip + sojourn) * 3 / 2);
         }
         begins

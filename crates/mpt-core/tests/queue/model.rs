@@ -226,7 +226,8 @@ impl Model {
         {
             return;
         }
-        self.paused_until.insert(bucket, now + (round_trip + sojourn) * 3 / 2);
+        let counts = sojourn.min(4 * round_trip);
+        self.paused_until.insert(bucket, now + (round_trip + counts) * 3 / 2);
         if flow.segments[0].ect {
             flow.segments[0].mark = true;
         } else {
