@@ -33,15 +33,13 @@ const SHRINKAGE_WITHOUT: f64 = 0.2;
 const GONE: i64 = 550_000;
 /// The time after which the hold has shrunk to that of the other paths, in microseconds.
 const SHRUNK: i64 = 4_000_000;
-/// Time after the beginning of a flow for which the hold does not shrink, and does not grow by less than [`FAR`], in
-/// microseconds. A round-trip time that falls in slow start makes the one before look like a queue when it occurs again, and
-/// one that grows by 16 ms ends slow start.
+/// Time after the beginning of a flow for which the hold does not shrink, in microseconds, and that of bulk does not grow where
+/// it contains the time for repairs. A round-trip time that falls in slow start makes the one before look like a queue when it
+/// occurs again. One that grows by 16 ms ends slow start, and what the first packets of a long path say of its jitter is
+/// uncertain by more.
 const SETTLES: i64 = 3_000_000;
 /// Differences of the hold up to this share of the longest path's threshold count as chance.
 const CHANCE: f64 = 0.25;
-/// The difference from which on the hold grows while it settles, in times of what may be chance: packets that come so much
-/// later than it are worse for a flow.
-const FAR: f64 = 4.0;
 /// The spread of probes, in deviations.
 const SPREAD: f64 = 5.0;
 
@@ -251,22 +249,19 @@ impl Hold {
         self.for_repairs = self.is_for_repairs(idle);
         let wanted = self.wanted();
         let up = GROWTH * passed;
-        // How many times the difference has to exceed what may be chance.
-        let mut far = 1.0;
         let steps = match self.switched {
             // The packets of the path come so much later from now on, whatever the hold.
             Switched::Back => (f64::INFINITY, 0.0),
             Switched::Left { since } if (GONE..SHRUNK).contains(&(now - since)) => {
                 (up, SHRINKAGE_WITHOUT * passed)
             }
-            _ if now - self.set < SETTLES => {
-                far = FAR;
-                (up, 0.0)
-            }
+            _ if now - self.set < SETTLES => (up, 0.0),
             _ => (up, SHRINKAGE * passed),
         };
+        let settles = now - self.set < SETTLES && self.switched == Switched::Not;
         self.present = match wanted {
-            Some((wanted, chance)) => Some(follow(self.present, wanted, far * chance, steps)),
+            Some(_) if settles && self.for_repairs && self.present.is_some() => self.present,
+            Some((wanted, chance)) => Some(follow(self.present, wanted, chance, steps)),
             None => self.fading(steps.1),
         };
         let shortest = self.shortest_wanted();
@@ -423,19 +418,21 @@ mod tests {
     }
 
     #[test]
-    fn the_hold_hardly_changes_in_the_first_three_seconds_of_a_flow() {
-        let after = |millis: u64| {
+    fn a_hold_for_repairs_stays_for_the_first_three_seconds_of_a_flow() {
+        let after = |losses, millis: u64| {
             let mut flow = Flow::new();
+            flow.hold.set_repair_time(100_000.0, losses);
+            flow.hold.update(0, true);
             let set = flow.after(10).unwrap();
             let [spread, rtt] = [0, 2 * millis].map(Duration::from_millis);
             let least = 1_000 * millis.cast_signed();
             flow.hold.set_probed(1, Probed { least, spread, rtt });
             [2_900, 5_000].map(|time| flow.after(time).unwrap() - set)
         };
-        // The path of 60 ms has a threshold of 12 ms.
-        assert_eq!(after(70), [0, 8]);
-        assert_eq!(after(90), [18, 31]);
-        let [settling, later] = after(30);
+        // The path of 60 ms has 90 or 30.
+        assert_eq!(after(Losses::Known, 90), [0, 31]);
+        assert_eq!(after(Losses::None, 90), [29, 33]);
+        let [settling, later] = after(Losses::None, 30);
         assert!(settling == 0 && later < 0, "{later} ms");
     }
 
