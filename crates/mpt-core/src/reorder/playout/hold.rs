@@ -431,7 +431,7 @@ mod tests {
         };
         // The path of 60 ms has 90 or 30.
         assert_eq!(after(Losses::Known, 90), [0, 31]);
-        assert_eq!(after(Losses::None, 90), [29, 33]);
+        assert_eq!(after(Losses::None, 90), [29, 31]);
         let [settling, later] = after(Losses::None, 30);
         assert!(settling == 0 && later < 0, "{later} ms");
     }
