@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 /// The bound on the time that a bulk flow's packets wait, and how it is enforced.
 ///
 /// Once the sojourn time of a flow's head has been above `target` for `interval`, one segment of the
-/// flow is dropped or marked. No other one is for the next 1.5 x (`round_trip` + sojourn time), of which
-/// four round trips count at most.
+/// flow is dropped or marked, and then no other one for the pause of `pauses.rs`.
 ///
 /// This deviates deliberately from RFC 8289. CoDel's law drops at intervals that shrink with the
 /// square root of the drops, beginning at 100 ms with a target of 5 ms. Behind a tunnel that repairs
 /// losses, bursts stand in the queue for longer than that although the flow does not send too much,
 /// and the law empties the pipe. A sender reacts to a drop after one round trip, and that round trip
 /// contains this queue. So a second signal within `round_trip` + sojourn time tells the sender
-/// nothing new, and half as much again leaves room for the reaction to reach the queue. Two to five drops in 12 s keep one CUBIC flow (RFC 9438) at full use of its paths.
+/// nothing new, and half as much again leaves room for the reaction to reach the queue. Two to five
+/// drops in 12 s keep one CUBIC flow (RFC 9438) at full use of its paths.
 ///
 /// The parameters of the law. As in RFC 8289 section 4.2 a flow of which only one segment waits has
 /// no standing queue.

@@ -120,8 +120,8 @@ impl<T: Copy> FairQueue<T> {
         self.set_target_over(target, interval, target);
     }
 
-    /// As [`Self::set_target`], for senders that react to a signal only after `round_trip`, which is
-    /// `target` or more: the next one is not due for 1.5 x (`round_trip` + sojourn time).
+    /// Does what [`Self::set_target`] does for senders that react to a signal only after `round_trip`,
+    /// which is `target` or more: the next one is not due for 1.5 x (`round_trip` + sojourn time).
     pub const fn set_target_over(
         &mut self,
         target: Duration,

@@ -9,7 +9,8 @@ use super::law::Law;
 /// and would be without a signal for seconds after its queue has gone.
 const LONGEST_WAIT: u32 = 4;
 
-/// The time until which a flow gets no further signal, by bucket. It outlasts the flow, which ends with
+/// The time until which a flow gets no further signal, by bucket: 1.5 x (round trip + sojourn time) after
+/// the last one, where the sojourn time counts up to [`LONGEST_WAIT`]. It outlasts the flow, which ends with
 /// its queue: the receiver gets nothing in order until the dropped segment has come again, the sender
 /// stops when its window is full, and the next window comes as one burst.
 ///

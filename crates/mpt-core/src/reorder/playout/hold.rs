@@ -249,19 +249,20 @@ impl Hold {
         self.for_repairs = self.is_for_repairs(idle);
         let wanted = self.wanted();
         let up = GROWTH * passed;
+        let settles = now - self.set < SETTLES;
         let steps = match self.switched {
             // The packets of the path come so much later from now on, whatever the hold.
             Switched::Back => (f64::INFINITY, 0.0),
             Switched::Left { since } if (GONE..SHRUNK).contains(&(now - since)) => {
                 (up, SHRINKAGE_WITHOUT * passed)
             }
-            _ if now - self.set < SETTLES => (up, 0.0),
+            _ if settles => (up, 0.0),
             _ => (up, SHRINKAGE * passed),
         };
-        let settles = now - self.set < SETTLES && self.switched == Switched::Not;
+        let stays = settles && self.for_repairs && self.switched == Switched::Not;
+        let of_bulk = if stays { (0.0, 0.0) } else { steps };
         self.present = match wanted {
-            Some(_) if settles && self.for_repairs && self.present.is_some() => self.present,
-            Some((wanted, chance)) => Some(follow(self.present, wanted, chance, steps)),
+            Some((wanted, chance)) => Some(follow(self.present, wanted, chance, of_bulk)),
             None => self.fading(steps.1),
         };
         let shortest = self.shortest_wanted();
