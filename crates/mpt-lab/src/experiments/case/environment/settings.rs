@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use mpt_link::{Params, QueueLimit};
+use mpt_link::{Loss, Params, QueueLimit};
 
 use crate::experiments::case::{CaseSpec, LinkSpec, NetworkSpec};
 use crate::topology::Host;
@@ -15,6 +15,9 @@ const RECEIVE_BUFFER: u64 = 6 << 20;
 const SEND_BUFFER: u64 = 4 << 20;
 /// Largest memory of packets in a socket's buffer, in times of their payload.
 const OVERHEAD: u64 = 4;
+/// Round-trip times of the links that a flow takes where packets are lost or delays jitter: a tunnel holds all packets there until lost
+/// ones have come again. That takes two to four of them, and a segment that TCP itself sends again takes as long once more.
+const HELD: f64 = 3.0;
 /// Largest buffer of a socket, in bytes: 2 Gbit/s for half a second.
 const LARGEST_BUFFER: u64 = 512 << 20;
 /// Bytes in a packet, for queues limited in packets.
@@ -23,7 +26,7 @@ const PACKET: u64 = 1514;
 const USUAL_CONGESTION: &str = "cubic";
 
 /// Returns the largest buffers of TCP sockets of either host, in bytes: the usual, or what all links together hold on the way there and back with
-/// their queues full, if that is more. A flow is then never limited by its sockets.
+/// their queues full, if that is more, and [`HELD`] times as much where a tunnel holds packets. A flow is then never limited by its sockets.
 pub(super) fn tcp_buffers(network: &NetworkSpec) -> (u64, u64) {
     let mut in_flight = 0.0;
     let rate = crate::experiments::case::spec::duration::forward_rate(network).unwrap_or(0) as f64;
@@ -34,6 +37,10 @@ pub(super) fn tcp_buffers(network: &NetworkSpec) -> (u64, u64) {
     };
     if let Some(longest) = network.links.iter().map(round_trip).max() {
         in_flight = rate / 8.0 * longest.as_secs_f64();
+    }
+    let is_uneven = |params: &Params| params.loss != Loss::None || params.jitter.is_some();
+    if network.channels.iter().any(|channel| is_uneven(&channel.params)) {
+        in_flight *= HELD;
     }
     // Saturates, as all conversions from floating point do.
     let needed = (in_flight as u64).saturating_mul(OVERHEAD).min(LARGEST_BUFFER);
@@ -167,7 +174,7 @@ fn without<'a>(words: Vec<&'a str>, keys: &[&str]) -> Vec<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use mpt_link::Bitrate;
+    use mpt_link::{Bitrate, Distribution, Jitter, Probability, Redraw};
 
     use super::*;
     use crate::experiments::case::ChannelSpec;
@@ -210,6 +217,28 @@ mod tests {
         assert_eq!(tcp_buffers(&network(1000, 190)), (LARGEST_BUFFER, LARGEST_BUFFER));
         // 0.2 Gbit/s for 2 x 100 ms are 5 MB.
         assert_eq!(tcp_buffers(&network(100, 0)), (20_000_000, 20_000_000));
+    }
+
+    #[test]
+    fn buffers_hold_what_a_tunnel_holds() {
+        let params = Params {
+            rate: Bitrate::from_megabits(100),
+            queue: QueueLimit::Time(Duration::from_millis(100)),
+            ..Params::default()
+        };
+        let distribution = Distribution::Normal { deviation: Duration::from_millis(5) };
+        let jitter = Some(Jitter { distribution, redraw: Redraw::EveryPacket });
+        let jitters = Params { jitter, ..params };
+        let loses = Params { loss: Loss::Bernoulli(Probability::ONE), ..params };
+        for (params, expected) in [(params, 10_000_000), (jitters, 30_000_000), (loses, 30_000_000)]
+        {
+            let (name, schedule) = (String::new(), Vec::new());
+            let channel = ChannelSpec { name, params, schedule, medium: None, fair: false };
+            let (forward, backward) = (vec![0], vec![0]);
+            let link = LinkSpec { name: String::new(), forward, backward, mtu: 1500 };
+            let network = NetworkSpec { channels: vec![channel], links: vec![link] };
+            assert_eq!(tcp_buffers(&network).0, expected, "{params:?}");
+        }
     }
 
     #[test]
