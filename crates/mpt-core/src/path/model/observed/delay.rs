@@ -74,8 +74,10 @@ pub(crate) struct Delays {
     chance: f64,
     /// The send time before which packets say nothing about the present queue.
     judged_from: i64,
-    /// The deviation that probes have measured, before there is data.
+    /// The deviation that probes have measured, before there is enough data.
     prior: f64,
+    /// True once packets that left next to each other have shown the deviation.
+    measured: bool,
     scratch: Vec<f64>,
 }
 
@@ -90,6 +92,7 @@ impl Delays {
             chance: 0.0,
             judged_from: i64::MIN,
             prior: 0.0,
+            measured: false,
             scratch: Vec::new(),
         }
     }
@@ -153,6 +156,14 @@ impl Delays {
         }
     }
 
+    /// Does what [`Self::set_prior`] does where packets have come one by one, such as those of a ping:
+    /// they leave no queue, and do not show how much neighbours differ. It only grows then.
+    pub(crate) fn raise_prior(&mut self, sigma: f64) {
+        if !self.measured {
+            self.prior = self.prior.max(sigma);
+        }
+    }
+
     /// Measures the deviation by packets that left next to each other, long enough ago for all to
     /// have arrived. Packets that arrive next to each other have similar delays, since both were
     /// early or late.
@@ -174,6 +185,7 @@ impl Delays {
                 return;
             }
         }
+        self.measured = true;
         let middle = self.scratch.len() / 2;
         let (_, &mut median, _) = self.scratch.select_nth_unstable_by(middle, f64::total_cmp);
         // The median of the difference of two normally distributed values is 0.954 deviations.

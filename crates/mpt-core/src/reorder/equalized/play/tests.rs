@@ -244,6 +244,21 @@ fn a_hold_that_is_too_long_does_not_shrink_while_a_flow_may_be_in_slow_start() {
 }
 
 /// Acknowledgements every 700 microseconds over a path that jitters.
+/// The window of a flow that begins comes at once, and the next one a round-trip time later.
+#[test]
+fn a_pause_of_three_holds_is_none_of_the_flow() {
+    let mut receiver = Receiver::new([10, 210], 100);
+    receiver.receive(20_000, 0, 0, BULK);
+    receiver.told(30_000, &[]);
+    let before = receiver.hold();
+    assert!(before > ms(200), "{before:?}");
+    receiver.probed(1, 60, 100);
+    for (micros, stays) in [(720_000, true), (2_020_000, false)] {
+        receiver.told(micros, &[]);
+        assert_eq!(receiver.hold() == before, stays, "{micros}: {:?}", receiver.hold());
+    }
+}
+
 #[test]
 fn acknowledgements_are_delivered_in_batches_that_are_no_train() {
     let mut receiver = Receiver::new([10, 10], 8);
