@@ -261,7 +261,7 @@ impl Adaptive {
     }
 
     /// Sends copies of a packet of `bytes` bytes that has just left over `slot` over the paths on
-    /// trial.
+    /// trial, or where it is `urgent` and lossy paths are repaired, over a second path.
     #[inline]
     pub(crate) fn copy(
         &mut self,
@@ -269,10 +269,13 @@ impl Adaptive {
         slot: u16,
         number: u32,
         bytes: u32,
+        urgent: bool,
         given: impl FnMut(u16),
     ) {
         if self.trying && is_bulk(bytes) {
             self.copy_over_tried(now, slot, number, bytes, given);
+        } else if urgent && !is_bulk(bytes) && self.repairs.keeping {
+            self.copy_urgent(now, slot, number, bytes, given);
         }
     }
 
@@ -512,7 +515,7 @@ mod tests {
         adaptive.set_ipv6(0, false);
         adaptive.set_ipv6(1, false);
         let protocol = gre::Protocol::IPV6;
-        let tag = Tag { protocol, outer_tos: 0, flow_hash: 1, protected: false };
+        let tag = Tag { protocol, outer_tos: 0, flow_hash: 1, protected: false, urgent: false };
         let packet = adaptive.add(1_400, tag);
         let packet = Waiting {
             flow: 1,

@@ -234,7 +234,7 @@ mod tests {
             for (clock, time, arrived, received) in reports {
                 for _ in 0..20 {
                     if let Some(slot) = adaptive.leave(now, number, 1_400, false) {
-                        adaptive.copy(now, slot, number, 1_400, |_| {});
+                        adaptive.copy(now, slot, number, 1_400, false, |_| {});
                         number += 1;
                     }
                     now += Duration::from_millis(1);

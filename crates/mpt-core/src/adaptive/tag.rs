@@ -12,6 +12,8 @@ pub(crate) struct Tag {
     pub(crate) flow_hash: u64,
     /// True if forward error correction protects the packet.
     pub(crate) protected: bool,
+    /// True if the packet is wanted at once, and nothing else makes up for its loss.
+    pub(crate) urgent: bool,
 }
 
 /// A packet that waits in the queue.

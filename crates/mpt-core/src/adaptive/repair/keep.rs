@@ -238,8 +238,13 @@ mod tests {
 
     use super::*;
 
-    const TAG: Tag =
-        Tag { protocol: gre::Protocol::IPV4, outer_tos: 0, flow_hash: 0, protected: false };
+    const TAG: Tag = Tag {
+        protocol: gre::Protocol::IPV4,
+        outer_tos: 0,
+        flow_hash: 0,
+        protected: false,
+        urgent: false,
+    };
 
     fn kept(packet: StoreId, segment: u16) -> Kept {
         Kept { packet, segment, bytes: 1_400, mark: false }

@@ -9,6 +9,7 @@ mod judge;
 pub(super) mod keep;
 mod refusals;
 pub(super) mod state;
+mod urgent;
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 mod order;
 mod quick;
 mod scene;
+mod urgent;
 
 use std::time::Duration;
 

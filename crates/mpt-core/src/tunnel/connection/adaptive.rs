@@ -49,7 +49,8 @@ impl<P: Copy> Connection<P> {
         let mut envelope = Envelope { header, outer_tos, flow_hash, stored: None, protected };
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 
-        let tag = Tag { protocol, outer_tos, flow_hash, protected };
+        let urgent = !protected && segments == 1 && summary.protocol != ip::protocol::TCP;
+        let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent };
         let total = sizes.total() as u32;
         let kept = adaptive.is_keeping() && adaptive.make_room(total as usize, queue_limit / 2);
         let mut place = kept.then(|| adaptive.add(total, tag));
@@ -62,7 +63,7 @@ impl<P: Copy> Connection<P> {
             if let Some(path) = given(&self.slots, slot, bytes, paths) {
                 transmits.push(Transmit { segment, path, sequence, mark: false, not_ect });
             }
-            adaptive.copy(now, slot, sequence, bytes as u32, |other| {
+            adaptive.copy(now, slot, sequence, bytes as u32, urgent, |other| {
                 if let Some(path) = self.slots[usize::from(other)] {
                     let (mark, not_ect) = (false, true);
                     transmits.push(Transmit { segment, path, sequence, mark, not_ect });
@@ -135,12 +136,12 @@ impl<P: Copy> Connection<P> {
             }
             let sequence = self.next_sequence;
             let Some(leaving) = adaptive.take(now, sequence) else { break };
-            let Leaving { segment, bytes, slot, mark, .. } = leaving;
+            let Leaving { segment, bytes, slot, mark, tag, .. } = leaving;
             let not_ect = is_bulk(bytes) && adaptive.is_looking(slot);
             if let Some(path) = given(&self.slots, slot, bytes.into(), paths) {
                 transmits.push(Transmit { segment, path, sequence, mark, not_ect });
             }
-            adaptive.copy(now, slot, sequence, bytes, |other| {
+            adaptive.copy(now, slot, sequence, bytes, tag.urgent, |other| {
                 if let Some(path) = self.slots[usize::from(other)] {
                     transmits.push(Transmit { segment, path, sequence, mark, not_ect: true });
                 }

@@ -68,6 +68,7 @@ impl Scene {
             outer_tos: 0,
             flow_hash: 0,
             protected: false,
+            urgent: false,
         };
         let place = self.adaptive.is_keeping().then(|| self.adaptive.add(BYTES, tag));
         let slot = loop {
