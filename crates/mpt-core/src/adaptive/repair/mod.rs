@@ -457,8 +457,12 @@ impl Adaptive {
     /// Returns true if a copy of the first repair that waits leaves enough of the budget for this repair and each other one that waits. A
     /// number that is not sent again costs more than one that is sent over a single path.
     fn may_copy(&self, bytes: u32) -> bool {
-        let waiting = self.repairs.pending.len() as f64 * f64::from(bytes);
-        self.repairs.tokens - f64::from(bytes) >= waiting + RESERVE
+        self.repairs.tokens - self.needed_by_repairs(bytes) >= RESERVE
+    }
+
+    /// Returns the bytes that each repair that waits takes, and one packet more, if all have this size.
+    fn needed_by_repairs(&self, bytes: u32) -> f64 {
+        (self.repairs.pending.len() as f64 + 1.0) * f64::from(bytes)
     }
 
     /// Sends a repair over a path. Returns false if repairs have used their whole share of the

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::adaptive::Adaptive;
 use crate::adaptive::path::path_in;
+use crate::adaptive::repair::ALLOWANCE;
 
 /// The share of lost packets from which on a path is not trusted with a packet that is wanted at
 /// once. With less, fewer than one of a hundred round trips is longer.
@@ -12,7 +13,8 @@ const LOSES: f64 = 0.005;
 impl Adaptive {
     /// Sends a copy of a packet of `bytes` bytes, which is wanted at once and has just left over
     /// `slot`, over a second path, where the first one loses packets. A repair would come a
-    /// round-trip time later. Copies are paid for from the budget of the repairs.
+    /// round-trip time later. Copies are paid for from the budget of the repairs, of which they leave
+    /// what the first packets of a flow may need.
     pub(in crate::adaptive) fn copy_urgent(
         &mut self,
         now: Instant,
@@ -22,7 +24,8 @@ impl Adaptive {
         mut given: impl FnMut(u16),
     ) {
         let loses = path_in(&mut self.paths, Some(slot)).is_some_and(|path| path.loss() >= LOSES);
-        if !loses || !self.may_copy(bytes) {
+        let left = self.repairs.tokens - self.needed_by_repairs(bytes);
+        if !loses || left < ALLOWANCE {
             return;
         }
         let (now, waited) = (self.micros(now), self.waited());

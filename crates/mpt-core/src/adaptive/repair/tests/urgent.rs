@@ -2,7 +2,7 @@
 
 use super::scene::{OVERHEAD, Scene};
 use crate::adaptive::Surveyed;
-use crate::adaptive::repair::{ALLOWANCE, RESERVE};
+use crate::adaptive::repair::ALLOWANCE;
 
 const BYTES: u32 = 84;
 
@@ -12,6 +12,7 @@ fn sender(lost: u16) -> Scene {
     let surveyed = Surveyed { probes: 400, lost, variation: 0.0, capacity: None };
     scene.adaptive.set_surveyed(scene.start, 0, &surveyed);
     scene.adaptive.repairs.keeping = true;
+    scene.adaptive.repairs.tokens = 2.0 * ALLOWANCE;
     scene
 }
 
@@ -39,10 +40,10 @@ fn what_is_wanted_at_once_leaves_over_a_second_path_where_the_first_one_loses_pa
 }
 
 #[test]
-fn copies_keep_to_the_budget_of_the_repairs() {
+fn copies_leave_the_budget_that_the_first_packets_of_a_flow_may_need() {
     let mut scene = sender(8);
     let copied = (0..1_000).filter(|_| !copies(&mut scene, BYTES, true).is_empty()).count();
-    let most = (ALLOWANCE - RESERVE) / f64::from(BYTES + OVERHEAD);
+    let most = ALLOWANCE / f64::from(BYTES + OVERHEAD);
     assert!((1..=most as usize).contains(&copied), "{copied} of at most {most}");
 }
 
