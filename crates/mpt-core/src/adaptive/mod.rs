@@ -293,8 +293,7 @@ impl Adaptive {
             let Some(Some(path)) = self.paths.get_mut(usize::from(other)) else { continue };
             if other != slot && path.wants_copy(now, number) {
                 path.copied = now;
-                let (before, size) = path.give(now, other, (number, bytes), waited);
-                path.copies.note(number, size, 0, before);
+                path.give_copy(now, other, (number, bytes), waited);
                 given(other);
             }
         }

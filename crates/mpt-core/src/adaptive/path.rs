@@ -234,6 +234,20 @@ impl Sender {
         (before, size)
     }
 
+    /// Sends a copy of a packet over the path, as [`Self::give`] sends the packet itself, and logs it
+    /// apart from those. Returns its outer bytes.
+    pub(crate) fn give_copy(
+        &mut self,
+        now: i64,
+        slot: u16,
+        (number, size): (u32, u32),
+        waited: i64,
+    ) -> u32 {
+        let (before, size) = self.give(now, slot, (number, size), waited);
+        self.copies.note(number, size, 0, before);
+        size
+    }
+
     /// Sends a repair of `size` outer bytes over the path, while other packets have waited for
     /// `waited` microseconds.
     pub(crate) fn resend(&mut self, now: i64, (number, size): (u32, u32), waited: i64) {

@@ -29,7 +29,7 @@ impl Adaptive {
             return;
         }
         let (now, waited) = (self.micros(now), self.waited());
-        // Nearly every path carries IPv6, and so the packet may be one of it.
+        // The packet may be one of IPv6, which nearly every path carries.
         let ways = self.ways(now, now, true);
         let Some(way) = ways.iter().find(|way| way.slot != slot && !way.late) else { return };
         let Some(path) = path_in(&mut self.paths, Some(way.slot)) else { return };
@@ -37,8 +37,7 @@ impl Adaptive {
             return;
         }
         path.pacer.lend(now, bytes + path.overhead);
-        let (before, size) = path.give(now, way.slot, (number, bytes), waited);
-        path.copies.note(number, size, 0, before);
+        let size = path.give_copy(now, way.slot, (number, bytes), waited);
         self.repairs.tokens -= f64::from(size);
         given(way.slot);
     }

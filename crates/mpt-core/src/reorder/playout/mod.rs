@@ -47,7 +47,8 @@ const TOGETHER: i64 = 200;
 /// at once, since no flow notices. The window of a flow that begins comes at once, and then nothing
 /// for a round-trip time, so it is [`IDLE_HOLDS`] times the hold where that is more.
 const IDLE: i64 = 500_000;
-/// A flow is held in one direction, and its acknowledgements for a part of that in the other one.
+/// The pause after which a flow counts as over, in holds: its packets are held in one direction, and its
+/// acknowledgements for a part of that in the other one.
 const IDLE_HOLDS: i64 = 3;
 /// The grace period of numbers that are still under way on a path or may be sent again, in
 /// microseconds. To TCP a number that is skipped is a loss, and one that is late is not.

@@ -48,7 +48,7 @@ fn copies_leave_the_budget_that_the_first_packets_of_a_flow_may_need() {
 }
 
 #[test]
-fn the_peer_s_reports_of_copies_show_no_loss() {
+fn a_copy_is_logged_as_sent_over_its_own_path() {
     let mut scene = sender(8);
     let number = scene.number;
     assert_eq!(copies(&mut scene, BYTES, true), [1]);

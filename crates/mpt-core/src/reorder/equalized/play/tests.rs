@@ -243,7 +243,6 @@ fn a_hold_that_is_too_long_does_not_shrink_while_a_flow_may_be_in_slow_start() {
     assert!(took[5_999] + 20_000 < took[0], "{} after {}", took[5_999], took[0]);
 }
 
-/// Acknowledgements every 700 microseconds over a path that jitters.
 /// The window of a flow that begins comes at once, and the next one a round-trip time later.
 #[test]
 fn a_pause_of_three_holds_is_none_of_the_flow() {
@@ -259,6 +258,7 @@ fn a_pause_of_three_holds_is_none_of_the_flow() {
     }
 }
 
+/// Acknowledgements every 700 microseconds over a path that jitters.
 #[test]
 fn acknowledgements_are_delivered_in_batches_that_are_no_train() {
     let mut receiver = Receiver::new([10, 10], 8);
