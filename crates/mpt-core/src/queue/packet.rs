@@ -1,6 +1,6 @@
 //! A packet or super-packet that waits, and how its segments are counted.
 
-use crate::sequence::Sequence;
+use mpt_wire::tcp::acknowledgement::Acknowledgement;
 
 /// A packet or super-packet that waits.
 ///
@@ -21,9 +21,9 @@ pub struct Waiting<T> {
     /// The packet has an ECN-capable transport (RFC 3168 section 5): its segments are marked where
     /// others are dropped.
     pub ect: bool,
-    /// The acknowledgment number of a TCP segment that says nothing else
-    /// ([`mpt_wire::tcp::acknowledgement::plain`]). It counts only for a packet of one segment.
-    pub acknowledges: Option<u32>,
+    /// What a TCP segment acknowledges that says nothing else ([`Acknowledgement::of`]). It counts only
+    /// for a packet of one segment.
+    pub acknowledges: Option<Acknowledgement>,
     /// Data of the owner.
     pub tag: T,
 }
@@ -56,15 +56,15 @@ impl<T> Waiting<T> {
         self.first + 1 >= self.segments
     }
 
-    /// Returns whether `later`, which stands behind this one, says all that this one does: both are plain
-    /// acknowledgements of the same flow, and it has the higher number.
+    /// Returns whether `later`, which stands behind this one, says all that this one does: both are
+    /// acknowledgements of the same flow, and it acknowledges what this one does and more.
     #[inline]
     pub(super) fn is_superseded_by(&self, later: &Self) -> bool {
         self.flow == later.flow
             && self
                 .acknowledges
                 .zip(later.acknowledges)
-                .is_some_and(|(number, higher)| Sequence(higher).is_after(Sequence(number)))
+                .is_some_and(|(this, later)| this.is_superseded_by(&later))
     }
 
     /// Returns how many segments have not left.
@@ -87,7 +87,7 @@ mod tests {
             total: 52,
             first: 0,
             ect: false,
-            acknowledges: Some(number),
+            acknowledges: Some(Acknowledgement::plain(number)),
             tag: (),
         };
         for (number, other, after) in [

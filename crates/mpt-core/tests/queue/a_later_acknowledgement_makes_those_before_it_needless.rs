@@ -2,13 +2,21 @@
 //! no others.
 
 use mpt_core::queue::{Limits, Waiting};
+use mpt_wire::tcp::acknowledgement::{Acknowledgement, Block};
 
 use super::harness::{Owner, WIDE, ms, origin, packet};
 
 /// A plain acknowledgement of `number`.
 fn acknowledgement(flow: u64, number: u32) -> Waiting<u64> {
     let tag = u64::from(number);
-    Waiting { acknowledges: Some(number), tag, ..packet(flow, 1, 52) }
+    let acknowledges = Some(Acknowledgement::plain(number));
+    Waiting { acknowledges, tag, ..packet(flow, 1, 52) }
+}
+
+/// An acknowledgement of `number` and of the numbers from `from` to `to` beyond it, with `to` as its tag.
+fn selective(number: u32, from: u32, to: u32) -> Waiting<u64> {
+    let acknowledges = Some(Acknowledgement { number, block: Some(Block { from, to }) });
+    Waiting { acknowledges, tag: u64::from(to), ..packet(0, 1, 64) }
 }
 
 /// The tags of what leaves at a time.
@@ -79,6 +87,31 @@ fn what_says_more_stays_and_so_does_the_one_before_it() {
     assert_eq!(left(&mut owner, now), [1, 100, 3]);
 }
 
+/// While a segment is missing, each later one is acknowledged by a block that grows.
+#[test]
+fn of_selective_acknowledgements_the_last_one_leaves() {
+    let packets = [12, 14, 16].map(|to| selective(5, 10, to));
+    let (mut owner, now) = waiting(&packets, 50);
+    assert_eq!(left(&mut owner, now), [16]);
+}
+
+#[test]
+fn a_block_that_no_later_one_includes_leaves() {
+    let blocks = [selective(5, 20, 22), selective(5, 10, 12), selective(5, 10, 13)];
+    let (mut owner, now) = waiting(&blocks, 50);
+    assert_eq!(left(&mut owner, now), [22, 13]);
+    let (mut owner, now) = waiting(&[selective(5, 20, 22), acknowledgement(0, 9)], 50);
+    assert_eq!(left(&mut owner, now), [22, 9]);
+    let (mut owner, now) = waiting(&[selective(5, 20, 22), acknowledgement(0, 22)], 50);
+    assert_eq!(left(&mut owner, now), [22], "all of it is acknowledged");
+}
+
+#[test]
+fn the_same_block_again_is_a_duplicate() {
+    let (mut owner, now) = waiting(&[selective(5, 10, 12); 3], 50);
+    assert_eq!(left(&mut owner, now), [12, 12, 12]);
+}
+
 /// Flows that share a bucket are one flow to the queue, but not to this rule.
 #[test]
 fn another_flow_supersedes_nothing() {
@@ -91,8 +124,10 @@ fn another_flow_supersedes_nothing() {
 
 #[test]
 fn a_super_packet_is_no_acknowledgement() {
-    let packets =
-        [1, 2].map(|number| Waiting { acknowledges: Some(number), ..packet(0, 2, 1_000) });
+    let packets = [1, 2].map(|number| {
+        let acknowledges = Some(Acknowledgement::plain(number));
+        Waiting { acknowledges, ..packet(0, 2, 1_000) }
+    });
     let (mut owner, now) = waiting(&packets, 50);
     assert_eq!(left(&mut owner, now).len(), 4);
 }

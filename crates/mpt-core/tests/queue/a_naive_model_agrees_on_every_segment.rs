@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use mpt_core::queue::{BUCKETS, Limits, Waiting};
+use mpt_wire::tcp::acknowledgement::{Acknowledgement, Block};
 use proptest::prelude::*;
 
 use super::harness::{Owner, origin};
@@ -31,10 +32,20 @@ fn flow() -> impl Strategy<Value = u64> {
     prop_oneof![6 => 0..4u64, 2 => 0..40u64, 1 => (0..4u64).prop_map(|n| n + BUCKETS as u64)]
 }
 
+fn acknowledgement(number: impl Strategy<Value = u32>) -> impl Strategy<Value = Acknowledgement> {
+    (number, prop::option::of((1..6u32, 1..9u32))).prop_map(|(number, block)| {
+        let block = block.map(|(ahead, len)| {
+            let from = number.wrapping_add(ahead);
+            Block { from, to: from.wrapping_add(len) }
+        });
+        Acknowledgement { number, block }
+    })
+}
+
 fn packet() -> impl Strategy<Value = Waiting<u64>> {
     let segments = prop_oneof![6 => Just(1), 3 => 2..6u16, 1 => 1..45u16];
-    let acknowledges =
-        prop_oneof![2 => Just(None), 3 => (0..20u32).prop_map(Some), 1 => any::<Option<u32>>()];
+    let acknowledges = prop_oneof![2 => Just(None), 3 => acknowledgement(0..20u32).prop_map(Some),
+            1 => acknowledgement(any::<u32>()).prop_map(Some)];
     let largest = prop_oneof![Just(1400), Just(1500), 40..1500u32, 1..9000u32];
     let bytes = (largest, any::<prop::sample::Index>());
     (flow(), segments, bytes, any::<bool>(), acknowledges, 0..1000u64, 0..3u8).prop_map(
@@ -145,7 +156,8 @@ proptest! {
     fn for_packets_that_contradict_themselves(
         limits in limits(),
         packets in prop::collection::vec(
-            (flow(), any::<u16>(), any::<u32>(), 0..200_000u32, any::<u16>(), any::<Option<u32>>()), 1..30,
+            (flow(), any::<u16>(), any::<u32>(), 0..200_000u32, any::<u16>(),
+                prop::option::of(acknowledgement(any::<u32>()))), 1..30,
         ),
     ) {
         let now = origin();

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mpt_core::StoreId;
 use mpt_core::queue::{BUCKETS, Counters, Dropped, Full, Head, Left, Limits, QUANTUM, Waiting};
+use mpt_wire::tcp::acknowledgement::{Acknowledgement, Block};
 
 #[derive(Clone, Copy)]
 struct Segment {
@@ -14,7 +15,7 @@ struct Segment {
     bytes: u32,
     last: bool,
     ect: bool,
-    acknowledges: Option<u32>,
+    acknowledges: Option<Acknowledgement>,
     mark: bool,
     tag: u64,
     arrival: Instant,
@@ -199,10 +200,10 @@ impl Model {
             let [Some(first), Some(second)] = [0, 1].map(|index| segments.get(index)) else {
                 return;
             };
-            let (Some(number), Some(higher)) = (first.acknowledges, second.acknowledges) else {
+            let (Some(one), Some(other)) = (first.acknowledges, second.acknowledges) else {
                 return;
             };
-            let is_higher = higher != number && higher.wrapping_sub(number) < 1 << 31;
+            let is_higher = one != other && includes(other, one);
             let is_old = now - first.arrival >= Duration::from_millis(5);
             if first.flow != second.flow || !is_higher || !is_old {
                 return;
@@ -271,4 +272,18 @@ impl Model {
         self.paused_until.clear();
         self.reports.clear();
     }
+}
+
+/// Returns true if one acknowledgement says all that another one does: it has each number that the other has.
+fn includes(one: Acknowledgement, other: Acknowledgement) -> bool {
+    let up_to = |number: u32, bound: u32| bound.wrapping_sub(number) < 1 << 31;
+    let has = |number: u32| {
+        up_to(number.wrapping_add(1), one.number)
+            || one.block.is_some_and(|Block { from, to }| {
+                up_to(from, number) && up_to(number.wrapping_add(1), to)
+            })
+    };
+    let len = |block: Block| block.to.wrapping_sub(block.from);
+    let numbers = |block: Block| (0..len(block)).map(move |n| block.from.wrapping_add(n));
+    up_to(other.number, one.number) && other.block.into_iter().flat_map(numbers).all(has)
 }

@@ -47,6 +47,8 @@ pub mod option {
     pub const NO_OPERATION: u8 = 1;
     /// The largest segment the sender of the option accepts, 16 bits (RFC 9293 section 3.7.1).
     pub const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+    /// Selective acknowledgements: blocks of sequence numbers that have arrived (RFC 2018 section 3).
+    pub const SELECTIVE_ACKNOWLEDGEMENT: u8 = 5;
     /// Timestamps (RFC 7323 section 3).
     pub const TIMESTAMPS: u8 = 8;
 }

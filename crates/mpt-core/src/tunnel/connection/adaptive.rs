@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use mpt_wire::tcp::{acknowledgement, mss};
+use mpt_wire::tcp::acknowledgement::Acknowledgement;
+use mpt_wire::tcp::mss;
 use mpt_wire::{ecn, ip};
 
 use super::members::member;
@@ -78,7 +79,7 @@ impl<P: Copy> Connection<P> {
         }
         let mut waits = false;
         if first < segments {
-            let acknowledges = acknowledgement::plain(packet, summary);
+            let acknowledges = Acknowledgement::of(packet, summary);
             let packet = *place.get_or_insert_with(|| adaptive.add(total, tag));
             let ect = matches!(summary.ecn(), ecn::Ecn::Ect0 | ecn::Ecn::Ect1);
             let largest = sizes.of(0) as u32;

@@ -6,15 +6,13 @@ use mpt_wire::ecn::Ecn;
 use mpt_wire::{ip, ipv4, tcp, udp};
 
 use crate::simulation::Packet as _;
-use crate::transport::tcp::{Ack, Segment};
+use crate::transport::tcp::{Ack, Block, Segment};
 
 /// The longest headers of an inner packet, in bytes: IPv4 without options, and TCP with 40 bytes of them.
 pub(in crate::tunnel) const MAX_HEADERS: usize = ipv4::HEADER_LEN + tcp::MAX_HEADER_LEN;
 
 /// Length of a TCP header with timestamps, in bytes.
 const TIMESTAMPED: usize = tcp::HEADER_LEN + 12;
-/// The kind of the option of selective acknowledgements (RFC 2018 section 3).
-const SELECTIVE: u8 = 5;
 /// Length of the header of an ICMP echo, in bytes.
 const ICMP: usize = 8;
 /// Bytes of payload that a segment counts for in sequence numbers.
@@ -208,11 +206,7 @@ impl Inner {
                 let syn = if ack.number == 0 { tcp::Flags::SYN.0 } else { 0 };
                 let flags = tcp::Flags(tcp::Flags::ACK.0 | echo | syn);
                 let header = segment_header(buffer, ports, flags, [0, ack.next], len);
-                if len > TIMESTAMPED {
-                    // Only the kind and the length of the option are read on the way.
-                    let length = (len - tcp::HEADER_LEN) as u8;
-                    buffer[tcp::HEADER_LEN..][..2].copy_from_slice(&[SELECTIVE, length]);
-                }
+                selective_option(&mut buffer[tcp::HEADER_LEN..header], &ack);
                 header
             }
             Content::Stream(packet) => {
@@ -264,6 +258,21 @@ fn segment_header(
     }
     .emit(buffer);
     len
+}
+
+/// Writes the blocks of an acknowledgement to the beginning of its options, that of a duplicate first (RFC 2883). Those
+/// of timestamps have no meaning here.
+fn selective_option(options: &mut [u8], ack: &Ack) {
+    let duplicate = ack.duplicate.map(|number| Block { from: number, to: number + 1 });
+    let blocks = duplicate.into_iter().chain(ack.sacked());
+    let edges = blocks.flat_map(|block| [block.from, block.to]);
+    let edges: Vec<u8> =
+        edges.flat_map(|edge| (edge as u32).wrapping_mul(COUNTED).to_be_bytes()).collect();
+    if !edges.is_empty() {
+        options[..2]
+            .copy_from_slice(&[tcp::option::SELECTIVE_ACKNOWLEDGEMENT, 2 + edges.len() as u8]);
+        options[2..][..edges.len()].copy_from_slice(&edges);
+    }
 }
 
 /// Returns the address of the host behind an end of the tunnel.
