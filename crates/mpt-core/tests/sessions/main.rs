@@ -54,4 +54,5 @@ mod strangers_change_nothing;
 mod used_up_keys_stop_data;
 mod what_a_path_carries_is_known_before_there_is_data;
 mod what_an_end_announces_is_in_the_registry;
+mod what_was_sent_is_told_over_the_path_that_usually_answers_soonest;
 mod whatever_happens_it_converges;

@@ -65,3 +65,21 @@ fn data_is_not_delayed_by_trains() {
     assert_eq!(without, 60);
     assert!(with <= 4, "{with} beside data, {without} without");
 }
+
+#[test]
+fn a_question_whose_answer_was_lost_is_asked_again_soon() {
+    let setup = Setup { mapping: Mapping::Adaptive, ..Setup::new(1, &DELAYS) };
+    let mut network = Network::new(setup);
+    // A path that has come up is asked about at once.
+    network.expect(Duration::from_secs(3), "path 1 works", |it| it.is_up(CLIENT, 1));
+    network.cut(SERVER, 1, true);
+    network.run(millis(100));
+    network.cut(SERVER, 1, false);
+    network.captured = Some(Vec::new());
+    network.run(Duration::from_secs(4));
+    let captured = network.captured.take().unwrap();
+    let is_of_train = |(side, path, wire): &&(Side, usize, Wire)| {
+        (*side, *path) == (CLIENT, 1) && (1_200..1_216).contains(&wire.bytes.len())
+    };
+    assert_eq!(captured.iter().filter(is_of_train).count(), 60);
+}

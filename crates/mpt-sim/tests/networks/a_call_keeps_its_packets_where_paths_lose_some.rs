@@ -3,9 +3,9 @@
 use mpt_sim::experiments::{Experiment, Setting};
 use mpt_sim::report::Report;
 
-fn run(network: &str) -> Report {
+fn run(network: &str, seeds: u64) -> Report {
     Experiment::find("realtime").unwrap().run(&Setting {
-        seeds: Some(1),
+        seeds: Some(seeds),
         only: &[network.to_owned()],
         ..Setting::default()
     })
@@ -19,7 +19,7 @@ fn number(report: &Report, way: &str, column: usize) -> f64 {
 
 #[test]
 fn the_demands_are_met_where_two_per_cent_are_lost() {
-    let report = run("loss_2");
+    let report = run("loss_2", 1);
     assert_eq!(report.misses, [""; 0], "{report}");
     assert!((1.5..2.5).contains(&number(&report, "nothing", 2)), "{report}");
     assert!(number(&report, "correction", 7) > 300.0, "{report}");
@@ -28,7 +28,8 @@ fn the_demands_are_met_where_two_per_cent_are_lost() {
 
 #[test]
 fn protection_takes_more_where_more_is_lost() {
-    let (little, much) = (run("loss_05"), run("loss_8"));
+    // What a survey finds of half a per cent differs by as much from run to run.
+    let (little, much) = (run("loss_05", 4), run("loss_8", 4));
     let symbols = |report| number(report, "correction", 5) - number(report, "nothing", 5);
     assert!(symbols(&little) < 0.3 && symbols(&much) > 0.4, "{little}{much}");
     for report in [&little, &much] {

@@ -268,12 +268,10 @@ impl Session {
         self.quickest_rtt().map_or(LONGEST, |rtt| (rtt / 2).clamp(SHORTEST, LONGEST))
     }
 
-    /// Returns the round-trip time of the quickest path without queues: the usual one where a
-    /// survey has shown that, since the least of many is none that packets have where delays
-    /// jitter. `None` before the first answer.
+    /// Returns the round-trip time of the quickest path without queues. `None` before the first
+    /// answer.
     pub(crate) fn quickest_rtt(&self) -> Option<Duration> {
-        let rtt = |path: &SessionPath| path.survey.usual_rtt().or(path.liveness.rtt().minimum());
-        self.paths.iter().filter_map(rtt).min()
+        self.paths.iter().filter_map(SessionPath::usual_rtt).min()
     }
 
     /// Returns what a path of the connection is called in messages; `None` if the peer does not
@@ -283,16 +281,16 @@ impl Session {
         self.way(place, i).map(|(path_id, _)| path_id)
     }
 
-    /// The path that answers soonest.
+    /// The path that usually answers soonest.
     pub(crate) fn quickest_way(
         &mut self,
         now: Instant,
     ) -> Option<(Place, SessionPathId, Destination)> {
         let place = self.keys.sending(now)?;
         let up = |(_, path): &(usize, &SessionPath)| path.is_up();
-        let rtt = |path: &SessionPath| path.liveness.rtt().minimum().unwrap_or(Duration::MAX);
+        let within = |path: &SessionPath| path.answers_within().unwrap_or(Duration::MAX);
         let paths = self.paths.iter().enumerate().filter(up);
-        let (i, _) = paths.min_by_key(|(_, path)| rtt(path))?;
+        let (i, _) = paths.min_by_key(|(_, path)| within(path))?;
         let (wire_id, destination) = self.way(place, i)?;
         Some((place, wire_id, destination))
     }

@@ -57,11 +57,29 @@ pub(crate) enum Survey {
     /// It is wanted, from a time on.
     Wanted(Instant),
     /// The peer was asked at a time, by a probe with this token.
-    Asked { at: Instant, token: u64 },
+    Asked { at: Instant, token: u64, again: Option<Again> },
     /// The probes are on their way.
     Running(Box<Running>),
-    /// It ended at a time, and showed what half of the round-trip times did not exceed.
-    Done { at: Instant, usual: Option<Duration> },
+    /// It ended at a time, and showed how soon answers come.
+    Done { at: Instant, answers: Option<Answers> },
+}
+
+/// The round-trip times of a path without load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answers {
+    /// Half of them do not exceed it.
+    pub(crate) usual: Duration,
+    /// Their mean deviation from their mean.
+    pub(crate) deviation: Duration,
+}
+
+/// The next time that the peer is asked, unless the echo of the question comes before: an echo without the peer's
+/// permission is a refusal, and none at all is a loss.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Again {
+    pub(crate) at: Instant,
+    /// How often it may be asked from then on.
+    pub(crate) left: u8,
 }
 
 /// The probes of a survey.
@@ -145,7 +163,8 @@ impl Survey {
     /// survey.
     pub(crate) fn handle_echo(&mut self, arrived: Instant, token: u64) -> Option<Duration> {
         match self {
-            Self::Asked { at, token: asked } if *asked == token => {
+            Self::Asked { at, token: asked, again } if *asked == token => {
+                *again = None;
                 Some(arrived.saturating_duration_since(*at))
             }
             Self::Running(running) if running.token == token & !INDEX => {
@@ -182,10 +201,10 @@ impl Survey {
         }
     }
 
-    /// The usual round-trip time of a path without load, once it is known.
-    pub(crate) fn usual_rtt(&self) -> Option<Duration> {
+    /// Returns what the survey has shown of round-trip times, once it has ended.
+    pub(crate) const fn answers(&self) -> Option<Answers> {
         match *self {
-            Self::Done { usual, .. } => usual,
+            Self::Done { answers, .. } => answers,
             _ => None,
         }
     }
@@ -194,6 +213,7 @@ impl Survey {
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match self {
             Self::Running(running) => Some(running.next),
+            Self::Asked { again, .. } => again.map(|again| again.at),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use mpt_wire::control::{Message, Writer};
 use mpt_wire::gre;
 use smallvec::{SmallVec, smallvec};
 
-use super::survey::{self, Due, INDEX, PROBES, SINGLE, Survey};
+use super::survey::{self, Again, Answers, Due, INDEX, PROBES, SINGLE, Survey};
 use super::train::{self, Spacing};
 use crate::Tunnels;
 use crate::adaptive::{QUICK, Surveyed};
@@ -23,6 +23,8 @@ const INTERVAL: Duration = Duration::from_millis(4);
 const AT_ONCE: u16 = 4;
 /// A question without an answer is asked again after this time.
 const AGAIN: Duration = Duration::from_secs(10);
+/// A question whose echo does not come in time is asked so many times in a row: it, or the echo, was lost.
+const QUESTIONS: u8 = 4;
 /// Time after a train until it has left the path.
 const DRAINS: Duration = Duration::from_millis(50);
 /// Time in which the peer has to answer.
@@ -51,7 +53,10 @@ impl Session {
         for i in 0..self.paths.len() {
             match &self.paths[i].survey {
                 Survey::Wanted(from) if wanted && *from <= now => {
-                    self.ask_for_survey(now, i, shared);
+                    self.ask_for_survey(now, i, QUESTIONS, shared);
+                }
+                Survey::Asked { again: Some(Again { at, left }), .. } if *at <= now => {
+                    self.ask_for_survey(now, i, *left, shared);
                 }
                 Survey::Asked { at, .. } if now >= *at + ANSWER => {
                     self.paths[i].survey = Survey::Wanted(now + AGAIN);
@@ -64,14 +69,19 @@ impl Session {
         }
     }
 
-    fn ask_for_survey(&mut self, now: Instant, i: usize, shared: &mut Shared) {
+    /// Asks the peer for a survey of path `i`, which it may be asked for `questions` times in a row.
+    fn ask_for_survey(&mut self, now: Instant, i: usize, questions: u8, shared: &mut Shared) {
         let path = &mut self.paths[i];
+        if let Survey::Asked { again, .. } = &mut path.survey {
+            *again = None;
+        }
         let Some(rtt) = path.liveness.rtt().minimum() else { return };
+        let expected = path.liveness.rtt().longest_expected().unwrap_or(ANSWER);
         if path.is_suspended() || !path.is_up() || !self.origin.is_open() {
             return;
         }
         if rtt < QUICK {
-            path.survey = Survey::Done { at: now, usual: None };
+            path.survey = Survey::Done { at: now, answers: None };
             return;
         }
         let Some(place) = self.keys.sending(now) else { return };
@@ -80,7 +90,9 @@ impl Session {
             return;
         }
         let token = shared.random.u64() | INDEX;
-        path.survey = Survey::Asked { at: now, token };
+        let left = questions.saturating_sub(1);
+        let again = (left > 0).then(|| Again { at: now + expected, left });
+        path.survey = Survey::Asked { at: now, token, again };
         self.send_survey_probe(now, i, (place, token), Kind::Question, shared);
     }
 
@@ -126,9 +138,10 @@ impl Session {
         let Survey::Running(running) = &self.paths[i].survey else { return };
         let mut rtts = running.rtts();
         rtts.sort_unstable();
-        let usual = rtts.get(rtts.len() / 2).copied();
         let lost = SINGLE - rtts.len() as u16;
         let variation = survey::variation(&rtts);
+        let deviation = Duration::from_secs_f64(variation / 1e6);
+        let answers = rtts.get(rtts.len() / 2).map(|&usual| Answers { usual, deviation });
         let spacing = running.spacing();
         let id = self.paths[i].id;
         let outer = tunnels.path(id).map(|path| path.config().outer());
@@ -138,7 +151,7 @@ impl Session {
             let at_most = |least: f64| if least > 0.0 { bytes / least } else { f64::INFINITY };
             Capacity { usual: bytes / usual, most: at_most(least), bound: at_most(bound) }
         });
-        self.paths[i].survey = Survey::Done { at: now, usual };
+        self.paths[i].survey = Survey::Done { at: now, answers };
         let surveyed = Surveyed { probes: SINGLE, lost, variation, capacity };
         tunnels.set_path_surveyed(now, id, &surveyed);
         self.announce_again(now);

@@ -4,7 +4,7 @@ mod addresses;
 mod pace;
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mpt_wire::control::{Economy, PathEntry, PathState};
 
@@ -12,13 +12,14 @@ use self::addresses::Addresses;
 use self::pace::Pace;
 use super::candidate::Candidate;
 use super::source::Source;
+use crate::adaptive::QUICK;
 use crate::liveness::{Liveness, State, Timing};
 use crate::path::discovery::{Bounds, Discovery};
 use crate::path::{DownReason, DownReasons};
 use crate::session::engine::keys::epochs::Epoch;
-use crate::session::engine::measurement::survey::Survey;
+use crate::session::engine::measurement::survey::{Answers, Survey};
 use crate::session::engine::{Destination, SessionPathId};
-use crate::session::{OneWay, Unloaded};
+use crate::session::{OneWay, RttEstimate, Unloaded};
 use crate::{Path, PathId, SocketId, Tunnels};
 
 /// The use that the owner of this end allows of a path.
@@ -199,6 +200,26 @@ impl SessionPath {
     /// taken out of use, such a path delivers nothing any more.
     fn peer_lost_interface(&self) -> bool {
         self.peer.is_some_and(|entry| entry.state == PathState::INTERFACE_DOWN)
+    }
+
+    /// Returns what is known of its round-trip times without queues. Where delays jitter, the least of many is none that
+    /// packets have: a survey has shown the usual one. Without it, that is the smoothed one, at most twice the least,
+    /// since data may have filled a queue. `None` before the first answer.
+    fn answers(&self) -> Option<Answers> {
+        let RttEstimate { smoothed, minimum, variation, .. } = self.liveness.rtt().known()?;
+        let usual = if minimum < QUICK { minimum } else { smoothed.min(2 * minimum) };
+        Some(self.survey.answers().unwrap_or(Answers { usual, deviation: variation }))
+    }
+
+    /// Returns its usual round-trip time without queues. `None` before the first answer.
+    pub(crate) fn usual_rtt(&self) -> Option<Duration> {
+        Some(self.answers()?.usual)
+    }
+
+    /// Returns the time in which nearly every answer comes over it without queues: of two paths the steady one is the
+    /// quicker. `None` before the first answer.
+    pub(crate) fn answers_within(&self) -> Option<Duration> {
+        self.answers().map(|Answers { usual, deviation }| usual + 2 * deviation)
     }
 
     /// Returns true if it works.
