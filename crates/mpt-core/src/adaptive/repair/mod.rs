@@ -321,7 +321,9 @@ impl Adaptive {
         self.repairs.lingers = now - self.repairs.possible_at < LINGERS;
         // Slow start depends on each of the first packets, of which nobody knows yet whether they are
         // lost.
-        let begins = self.in_use().any(|path| path.packets < BEGINNING);
+        let begins = || self.in_use().any(|path| path.packets < BEGINNING);
+        // One of several quick paths may carry everything, so that the others never get that far.
+        let all_begin = || self.in_use().all(|path| path.packets < BEGINNING);
         // Packets that overflow are repaired like those that are lost at random, since the inner
         // flow gets its congestion signal from its own queue.
         let may_overflow = || self.in_use().any(|path| path.model.is_bottleneck());
@@ -330,8 +332,8 @@ impl Adaptive {
         };
         let worthwhile = self.repairs.loss_at.is_some()
             || match self.is_far() {
-                true => begins || may_overflow() || self.may_lose(),
-                false => self.outruns_tcp() && (begins || self.in_use().any(has_lost)),
+                true => begins() || may_overflow() || self.may_lose(),
+                false => self.outruns_tcp() && (all_begin() || self.in_use().any(has_lost)),
             };
         self.repairs.keeping = self.repairs.on && worthwhile;
         if !self.repairs.keeping {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::scene::{BYTES, Scene, received};
 use crate::adaptive::repair::BEGINNING;
 use crate::adaptive::{Received, RttEstimate};
+use crate::path::RateBounds;
 
 fn half_a_millisecond() -> RttEstimate {
     let mut rtt = crate::session::Rtt::new();
@@ -14,8 +15,13 @@ fn half_a_millisecond() -> RttEstimate {
 
 /// A sender over one path of half a millisecond, that has carried a gigabit per second.
 fn quick() -> Scene {
-    let mut scene = Scene::new(1, 0);
-    scene.adaptive.set_rtt(0, half_a_millisecond());
+    quick_over(1)
+}
+
+/// The same over the first of so many paths.
+fn quick_over(paths: usize) -> Scene {
+    let mut scene = Scene::new(paths, 0);
+    (0..paths).for_each(|slot| scene.adaptive.set_rtt(slot, half_a_millisecond()));
     scene.warm_up();
     carry(&mut scene, 4_000, u32::MAX);
     scene
@@ -88,6 +94,17 @@ fn packets_are_kept_from_the_beginning_and_for_as_long_as_some_are_lost() {
     let mut lossy = quick();
     carry(&mut lossy, BEGINNING + 200, 1_000);
     assert!(lossy.adaptive.is_keeping());
+}
+
+#[test]
+fn a_path_that_nothing_needs_does_not_have_packets_kept() {
+    let mut scene = quick_over(2);
+    let most = RateBounds::new(None, Some(1_000_000)).unwrap();
+    scene.adaptive.set_bounds(1, most);
+    carry(&mut scene, BEGINNING + 200, u32::MAX);
+    let over = |slot: u16| scene.sent.values().filter(|sent| sent.1 == slot).count() as u32;
+    assert!(over(0) > BEGINNING && over(1) < BEGINNING, "{} and {}", over(0), over(1));
+    assert!(!scene.adaptive.is_keeping());
 }
 
 #[test]
