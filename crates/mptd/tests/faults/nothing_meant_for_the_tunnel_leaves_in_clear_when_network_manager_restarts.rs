@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -117,6 +118,17 @@ impl Drop for NetworkManager<'_> {
     }
 }
 
+/// What two looks a second apart find: the daemon sets the rule of a path that names no interface a moment after it has begun.
+fn settled<T: PartialEq>(mut look: impl FnMut() -> T) -> T {
+    loop {
+        let found = look();
+        thread::sleep(Duration::from_secs(1));
+        if look() == found {
+            return found;
+        }
+    }
+}
+
 fn restarts((pair, configs): (Pair, [Config; 2])) {
     let manager = NetworkManager::start(&pair.a);
     for line in ["line1", "line2"] {
@@ -129,7 +141,7 @@ fn restarts((pair, configs): (Pair, [Config; 2])) {
         rules.sort();
         rules
     };
-    let before = ["-4", "-6"].map(sorted);
+    let before = settled(|| ["-4", "-6"].map(sorted));
     let flood = Flood::start(&pair.a);
     manager.stop();
     let manager = NetworkManager::start(&pair.a);
