@@ -21,8 +21,8 @@ pub struct Waiting<T> {
     /// The packet has an ECN-capable transport (RFC 3168 section 5): its segments are marked where
     /// others are dropped.
     pub ect: bool,
-    /// What a TCP segment acknowledges that says nothing else ([`Acknowledgement::of`]). It counts only
-    /// for a packet of one segment.
+    /// The acknowledgement of a TCP segment that says nothing else ([`Acknowledgement::of`]). It counts
+    /// only for a packet of one segment.
     pub acknowledges: Option<Acknowledgement>,
     /// Data of the owner.
     pub tag: T,

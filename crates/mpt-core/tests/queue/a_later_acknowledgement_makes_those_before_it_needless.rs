@@ -87,7 +87,7 @@ fn what_says_more_stays_and_so_does_the_one_before_it() {
     assert_eq!(left(&mut owner, now), [1, 100, 3]);
 }
 
-/// While a segment is missing, each later one is acknowledged by a block that grows.
+/// The block grows with each segment that arrives behind a missing one.
 #[test]
 fn of_selective_acknowledgements_the_last_one_leaves() {
     let packets = [12, 14, 16].map(|to| selective(5, 10, to));

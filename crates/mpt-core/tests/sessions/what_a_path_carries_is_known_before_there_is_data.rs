@@ -39,8 +39,18 @@ fn in_each_direction() {
     }
 }
 
-/// The probes of trains that a side sends over the first path in three seconds, each a frame of 1,200 bytes, while data
-/// leaves over it every millisecond or not.
+/// Returns how many probes of trains the client has sent over a path since frames are captured. Each is a frame of 1,200
+/// bytes.
+fn captured_train_probes(network: &mut Network, path: usize) -> usize {
+    let captured = network.captured.take().unwrap();
+    let is_of_train = |(side, over, wire): &&(Side, usize, Wire)| {
+        (*side, *over) == (CLIENT, path) && (1_200..1_216).contains(&wire.bytes.len())
+    };
+    captured.iter().filter(is_of_train).count()
+}
+
+/// Returns how many probes of trains a client sends over the first path in three seconds, while data leaves over it every
+/// millisecond or not.
 fn train_probes(data: bool) -> usize {
     let setup = Setup { mapping: Mapping::Adaptive, ..Setup::new(1, &DELAYS) };
     let mut network = Network::established(setup);
@@ -51,12 +61,7 @@ fn train_probes(data: bool) -> usize {
     } else {
         network.run(time);
     }
-    let captured = network.captured.take().unwrap();
-    let is_long = |len: usize| (1_200..1_216).contains(&len);
-    captured
-        .iter()
-        .filter(|(side, path, wire)| (*side, *path) == (CLIENT, 0) && is_long(wire.bytes.len()))
-        .count()
+    captured_train_probes(&mut network, 0)
 }
 
 #[test]
@@ -77,9 +82,5 @@ fn a_question_whose_answer_was_lost_is_asked_again_soon() {
     network.cut(SERVER, 1, false);
     network.captured = Some(Vec::new());
     network.run(Duration::from_secs(4));
-    let captured = network.captured.take().unwrap();
-    let is_of_train = |(side, path, wire): &&(Side, usize, Wire)| {
-        (*side, *path) == (CLIENT, 1) && (1_200..1_216).contains(&wire.bytes.len())
-    };
-    assert_eq!(captured.iter().filter(is_of_train).count(), 60);
+    assert_eq!(captured_train_probes(&mut network, 1), 60);
 }

@@ -1,5 +1,5 @@
-//! Where delays jitter, the least of some hundred round-trip times of a long path is below the usual one of a short path.
-//! What a peer needs to know soon takes the path that usually answers soonest nonetheless.
+//! Frames that the peer needs soon take the path that usually answers soonest. The least of some hundred round-trip times of
+//! a long path that jitters may be below the usual one of a short path, and does not count.
 
 use std::time::Duration;
 

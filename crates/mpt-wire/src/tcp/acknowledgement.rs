@@ -1,12 +1,13 @@
 //! Acknowledgements that a later one of their flow makes needless.
 
+use crate::bytes::u32_at;
 use crate::ip::{Summary, protocol};
 use crate::tcp::{Flags, Packet, option};
 
 /// The bytes of a block in the option for selective acknowledgements.
 const BLOCK_LEN: usize = 8;
 
-/// What a TCP segment says that does nothing but acknowledge.
+/// The content of a TCP segment that does nothing but acknowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// The acknowledgment number.
@@ -36,10 +37,10 @@ impl Acknowledgement {
         Self { number, block: None }
     }
 
-    /// Returns what a packet says that says nothing but what has arrived, and the window: a TCP segment
-    /// without payload, whose only control bit is ACK and whose only options are the one for timestamps
-    /// (RFC 7323) and the one for selective acknowledgements with one block. `None`: the packet says more,
-    /// or is no such segment.
+    /// Reads a packet that says nothing but what has arrived, and the window. It is a TCP segment without
+    /// payload, whose only control bit is ACK, and whose only options are the one for timestamps (RFC 7323)
+    /// and the one for selective acknowledgements with one block. Returns `None` if the packet says more, or
+    /// is no such segment.
     ///
     /// ECN's echo, in which Accurate ECN counts (RFC 9768), a block that says what came twice (RFC 2883),
     /// and options that are unknown here are news by themselves. Several blocks say that several segments
@@ -91,11 +92,9 @@ impl Acknowledgement {
 }
 
 impl Block {
-    /// Reads the data of an option that has one block.
+    /// Reads the data of an option. Returns `None` unless it has one block.
     fn of(data: &[u8]) -> Option<Self> {
-        let data: &[u8; BLOCK_LEN] = data.try_into().ok()?;
-        let [from, to] = [&data[..4], &data[4..]].map(|it| it.try_into().map(u32::from_be_bytes));
-        Some(Self { from: from.ok()?, to: to.ok()? })
+        (data.len() == BLOCK_LEN).then(|| Self { from: u32_at(data, 0), to: u32_at(data, 4) })
     }
 }
 

@@ -118,7 +118,8 @@ impl Drop for NetworkManager<'_> {
     }
 }
 
-/// What two looks a second apart find: the daemon sets the rule of a path that names no interface a moment after it has begun.
+/// Looks until two looks a second apart find the same, and returns that. The daemon sets the rule of a path that names no
+/// interface a moment after it has begun.
 fn settled<T: PartialEq>(mut look: impl FnMut() -> T) -> T {
     loop {
         let found = look();

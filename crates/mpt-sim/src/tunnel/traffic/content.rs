@@ -264,14 +264,14 @@ fn segment_header(
 /// of timestamps have no meaning here.
 fn selective_option(options: &mut [u8], ack: &Ack) {
     let duplicate = ack.duplicate.map(|number| Block { from: number, to: number + 1 });
-    let blocks = duplicate.into_iter().chain(ack.sacked());
-    let edges = blocks.flat_map(|block| [block.from, block.to]);
-    let edges: Vec<u8> =
-        edges.flat_map(|edge| (edge as u32).wrapping_mul(COUNTED).to_be_bytes()).collect();
-    if !edges.is_empty() {
-        options[..2]
-            .copy_from_slice(&[tcp::option::SELECTIVE_ACKNOWLEDGEMENT, 2 + edges.len() as u8]);
-        options[2..][..edges.len()].copy_from_slice(&edges);
+    let mut len = 2;
+    for edge in duplicate.into_iter().chain(ack.sacked()).flat_map(|block| [block.from, block.to]) {
+        let bytes = (edge as u32).wrapping_mul(COUNTED).to_be_bytes();
+        options[len..][..bytes.len()].copy_from_slice(&bytes);
+        len += bytes.len();
+    }
+    if len > 2 {
+        options[..2].copy_from_slice(&[tcp::option::SELECTIVE_ACKNOWLEDGEMENT, len as u8]);
     }
 }
 

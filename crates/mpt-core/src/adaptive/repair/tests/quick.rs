@@ -18,7 +18,7 @@ fn quick() -> Scene {
     quick_over(1)
 }
 
-/// The same over the first of so many paths.
+/// A sender like [`quick`], over several such paths.
 fn quick_over(paths: usize) -> Scene {
     let mut scene = Scene::new(paths, 0);
     (0..paths).for_each(|slot| scene.adaptive.set_rtt(slot, half_a_millisecond()));
