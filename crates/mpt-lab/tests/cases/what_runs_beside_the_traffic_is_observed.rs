@@ -70,7 +70,8 @@ fn the_same_over_multipath_tcp() {
     assert!((20.0..40.0).contains(&measured.metric("echo_idle_ms")));
     assert!(measured.metric("goodput_counted_mbit") > 10.0);
     assert_eq!(measured.deviations(), [""; 0]);
-    let measured = observed(mptcp(), 3, &[page()]);
+    // Where the page has filled the queue, the first packet of a connection may be lost, and the next: it comes after 3 s then.
+    let measured = observed(mptcp(), 8, &[page()]);
     assert!((0.3..1.6).contains(&measured.metric("page_idle_s")));
     assert_eq!(measured.deviations(), [""; 0]);
 }

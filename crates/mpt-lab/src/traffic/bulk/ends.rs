@@ -14,24 +14,6 @@ use crate::traffic::Flag;
 /// Length of a write, as iperf3's.
 const CHUNK: usize = 128 * 1024;
 
-impl Task {
-    /// Returns how many bytes are sent at most.
-    fn bytes(self) -> u64 {
-        match self {
-            Self::Endless | Self::Time(_) => u64::MAX,
-            Self::Bytes(bytes, _) => bytes,
-        }
-    }
-
-    /// Returns the time after which it is over, whatever has been sent.
-    fn limit(self) -> Duration {
-        match self {
-            Self::Endless => Duration::MAX,
-            Self::Time(limit) | Self::Bytes(_, limit) => limit,
-        }
-    }
-}
-
 pub(super) fn send(mut stream: &TcpStream, task: Task, began: Instant, stop: &Flag) -> Result<()> {
     let chunk = vec![0x5a; CHUNK];
     let mut left = task.bytes();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use socket2::Socket;
 
 use super::{Moment, Options, Stop, Transport, Unconnected};
@@ -95,15 +95,26 @@ impl Listener {
 
 impl Prepared {
     /// Connects and starts to send. Times are counted from now on.
+    ///
+    /// # Errors
+    ///
+    /// When there is no connection, or when it took all the time that the flow has: in front of a full queue its first packets may be lost, and TCP
+    /// sends them again after 1 and after 3 s (RFC 6298, section 2).
     pub(crate) fn start(self) -> Result<Flow> {
         let began = Instant::now();
         let Self { listener, socket } = self;
         let sending = socket.connect()?;
         let receiving = TcpStream::from(listener.socket.accept().context("cannot accept")?.0);
+        let (task, connecting) = (listener.plan.task, began.elapsed());
+        if connecting >= task.limit() {
+            bail!(
+                "nothing arrived: the connection took {connecting:.1?}, and the flow has {:.1?} with it",
+                task.limit()
+            );
+        }
         sending.set_write_timeout(Some(LOOK))?;
         receiving.set_read_timeout(Some(LOOK))?;
         let (stop, received) = (Stop::default(), Arc::<AtomicU64>::default());
-        let task = listener.plan.task;
         let sender = {
             let stop = stop.flag();
             let work = move || ends::send(&sending, task, began, &stop);

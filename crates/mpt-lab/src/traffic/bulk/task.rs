@@ -12,3 +12,21 @@ pub(crate) enum Task {
     /// This number of bytes, given up after this time.
     Bytes(u64, Duration),
 }
+
+impl Task {
+    /// Returns how many bytes are sent at most.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::Endless | Self::Time(_) => u64::MAX,
+            Self::Bytes(bytes, _) => bytes,
+        }
+    }
+
+    /// Returns the time after which it is over, whatever has been sent.
+    pub(super) fn limit(self) -> Duration {
+        match self {
+            Self::Endless => Duration::MAX,
+            Self::Time(limit) | Self::Bytes(_, limit) => limit,
+        }
+    }
+}
