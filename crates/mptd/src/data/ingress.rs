@@ -11,6 +11,7 @@ use mpt_offload::coalesce::MAX_PIECES;
 use mpt_offload::{Piece, Sink, VnetHeader};
 use mpt_wire::ecn::Ecn;
 
+use super::backlog::Backlog;
 use super::event_loop::rounds::{BUFFERS_PER_ROUND, SMALL_PACKET};
 use super::memory::buffers::{Buffers, PacketRef};
 use super::memory::shares::Shares;
@@ -26,6 +27,8 @@ pub(crate) struct IngressCounters {
     pub(crate) datagrams: u64,
     /// Datagrams that were longer than the buffer, and were dropped.
     pub(crate) truncated: u64,
+    /// Packets of bulk that were dropped since datagrams waited in a socket for too long.
+    pub(crate) waited: u64,
 }
 
 /// Received packets on their way to the devices.
@@ -36,6 +39,7 @@ pub(crate) struct Ingress {
     /// Small packets since they were last asked for.
     small: usize,
     counters: IngressCounters,
+    backlog: Backlog,
 }
 
 impl Ingress {
@@ -47,13 +51,14 @@ impl Ingress {
             in_round: 0,
             small: 0,
             counters: IngressCounters::default(),
+            backlog: Backlog::default(),
         }
     }
 
     /// Returns what arrived so far.
     #[must_use]
     pub(crate) fn counters(&self) -> IngressCounters {
-        self.counters
+        IngressCounters { waited: self.backlog.dropped, ..self.counters }
     }
 
     /// The packet memory.
@@ -94,7 +99,9 @@ impl Ingress {
         self.in_round += 1;
         let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else { return false };
         let now = now();
-        let at = Times::new(now, arrivals.arrival(read.stamp, now));
+        let arrival = arrivals.arrival(read.stamp, now);
+        self.backlog.note(id, now, arrival);
+        let at = Times::new(now, arrival);
         self.counters.reads += 1;
         if read.datagram_len < SMALL_PACKET {
             self.small += read.len.div_ceil(read.datagram_len.max(1));
@@ -109,8 +116,9 @@ impl Ingress {
                 break;
             }
             let datagram = self.buffers.packet(buffer, start..end);
-            let buffers = &mut self.buffers;
-            let mut delivery = Delivery { buffers, devices, read_len: read.len, owner: None };
+            let (buffers, backlog) = (&mut self.buffers, &mut self.backlog);
+            let mut delivery =
+                Delivery { buffers, backlog, devices, read_len: read.len, owner: None };
             // The node counts the datagrams that it refuses.
             let _ = node.handle_datagram(at, id, read.source, ecn, datagram, &mut delivery);
             start = end;
@@ -127,8 +135,8 @@ impl Ingress {
         devices: &mut [Option<Device<D>>],
         run: impl FnOnce(&mut Delivery<'_, D>) -> R,
     ) -> R {
-        let result =
-            run(&mut Delivery { buffers: &mut self.buffers, devices, read_len: 0, owner: None });
+        let (buffers, backlog) = (&mut self.buffers, &mut self.backlog);
+        let result = run(&mut Delivery { buffers, backlog, devices, read_len: 0, owner: None });
         self.end_round(devices);
         result
     }
@@ -151,6 +159,7 @@ impl Ingress {
 /// The receiver of the node's packets: they wait, or leave through a coalescer to a device.
 pub(crate) struct Delivery<'a, D> {
     buffers: &'a mut Buffers,
+    backlog: &'a mut Backlog,
     devices: &'a mut [Option<Device<D>>],
     /// The length of the read that brought the packet that is just received.
     read_len: usize,
@@ -166,6 +175,12 @@ impl<D: SuperPacketDevice> DeviceSink<PacketRef> for Delivery<'_, D> {
 
     #[inline]
     fn deliver(&mut self, device: DeviceId, packet: PacketRef, kept: bool, after_gap: bool) {
+        if self.backlog.is_due() && !self.backlog.signal(self.buffers.packet_mut(packet)) {
+            if kept {
+                self.buffers.release(packet);
+            }
+            return;
+        }
         if let Some(Some(device)) = self.devices.get_mut(usize::from(device.0)) {
             let mut writer = Writer {
                 tun: &device.tun,

@@ -3,6 +3,7 @@
 //! A thread of its own has it work in rounds: a round takes what the devices and sockets have in batches, and does what is due. The
 //! control side reaches in by sending closures, run between rounds.
 
+mod backlog;
 mod configuration;
 mod egress;
 mod event_loop;

@@ -1,0 +1,161 @@
+//! The queues in the sockets: how long datagrams wait there until this daemon reads them, and the signal to the flows inside when that lasts.
+//!
+//! Where the receiving machine is the bottleneck, as a small router is, the queue stands in its sockets, and no sender knows: the delay of a path
+//! ends with the arrival of a datagram. A flow of TCP fills 16 MiB then, which are 50 ms at 2.6 Gbit/s and half a second at 300 Mbit/s, until the
+//! kernel drops what comes, whoever sent it. So one packet of bulk gets a signal before: a mark if its transport knows ECN, or it is dropped. It has
+//! been received and put in order by then, so nothing asks for it again, and no path counts it as lost. Of several flows the one that sends the most
+//! is hit the most often.
+
+use std::time::{Duration, Instant};
+
+use mpt_core::SocketId;
+use mpt_wire::ecn::{self, Ecn};
+use mpt_wire::ip::Summary;
+
+/// The time that datagrams may wait for good. A process that shares its processor with others does not run for 3 to 9 ms at a time.
+const TARGET: Duration = Duration::from_millis(10);
+/// The time for which they may wait longer: the reaction of a flow may take that long (RFC 8289, section 4.3).
+const INTERVAL: Duration = Duration::from_millis(100);
+/// The signals after which they become no more frequent than one in 10 ms: where a flood of small packets stands in the socket, bulk has to be left
+/// something.
+const MOST: u32 = 100;
+/// The least length of a packet that gets a signal, in bytes: acknowledgements and the packets of shells and games get none.
+const BULK: usize = 500;
+
+/// The queues in all sockets.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    sockets: Vec<Queue>,
+    /// True if the next packet of bulk gets a signal.
+    is_due: bool,
+    /// Packets that were dropped for a signal.
+    pub(super) dropped: u64,
+}
+
+/// The queue in one socket.
+#[derive(Debug, Clone, Copy, Default)]
+struct Queue {
+    /// The time of the next signal, while datagrams wait for longer than [`TARGET`].
+    next: Option<Instant>,
+    /// Signals since then.
+    signals: u32,
+}
+
+impl Queue {
+    /// Returns whether a signal is due, where a datagram read at `now` has waited for so long: by the control law of RFC 8289, section 3.3.
+    fn is_due(&mut self, now: Instant, waited: Duration) -> bool {
+        if waited <= TARGET {
+            *self = Self::default();
+            return false;
+        }
+        let next = self.next.get_or_insert(now + INTERVAL);
+        if now < *next {
+            return false;
+        }
+        self.signals = MOST.min(self.signals + 1);
+        self.next = Some(now + INTERVAL.div_f64(f64::from(self.signals).sqrt()));
+        true
+    }
+}
+
+impl Backlog {
+    /// Notes that a datagram read at `now` had waited in its socket since `arrival`.
+    #[inline]
+    pub(super) fn note(&mut self, socket: SocketId, now: Instant, arrival: Instant) {
+        let index = socket.0 as usize;
+        if index >= self.sockets.len() {
+            self.sockets.resize(index + 1, Queue::default());
+        }
+        self.is_due |= self.sockets[index].is_due(now, now.saturating_duration_since(arrival));
+    }
+
+    /// Returns whether the next packet of bulk gets a signal.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Gives the signal to a packet on its way to the device, if it is one of bulk. Returns false when the packet is to be dropped.
+    #[cold]
+    pub(super) fn signal(&mut self, packet: &mut [u8]) -> bool {
+        let is_bulk = |summary: &Summary| summary.total_len >= BULK;
+        let Some(summary) = Summary::parse(packet).ok().filter(is_bulk) else { return true };
+        self.is_due = false;
+        match summary.ecn() {
+            Ecn::NotEct => {
+                self.dropped += 1;
+                return false;
+            }
+            Ecn::Ect0 | Ecn::Ect1 => ecn::set(packet, Ecn::Ce),
+            Ecn::Ce => {}
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    /// Notes a datagram in each of so many milliseconds, which has waited for so many, and returns the number of signals.
+    fn signals(backlog: &mut Backlog, start: Instant, milliseconds: u32, waited: u32) -> usize {
+        let due = |millisecond| {
+            let now = start + MILLISECOND * millisecond;
+            backlog.note(SocketId(0), now, now - MILLISECOND * waited);
+            std::mem::take(&mut backlog.is_due)
+        };
+        (0..milliseconds).map(due).filter(|&due| due).count()
+    }
+
+    /// Returns an IPv4 packet with this TOS and length.
+    fn packet(tos: u8, length: u16) -> Vec<u8> {
+        let mut packet = vec![0; usize::from(length)];
+        (packet[0], packet[1], packet[8], packet[9]) = (0x45, tos, 64, 17);
+        packet[2..4].copy_from_slice(&length.to_be_bytes());
+        packet
+    }
+
+    #[test]
+    fn a_queue_that_stands_gives_ever_more_signals_and_a_short_one_none() {
+        let (start, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
+        assert_eq!(signals(&mut backlog, start, 10_000, 10), 0, "short for good");
+        assert_eq!(signals(&mut backlog, start, 100, 500), 0, "long for a moment");
+        assert_eq!(signals(&mut backlog, start, 1, 0), 0);
+        let second = signals(&mut backlog, start, 1_000, 11);
+        let next = signals(&mut backlog, start + Duration::from_secs(1), 1_000, 11);
+        // RFC 8289: n signals take 100 ms times the sum of 1 / sqrt(i) up to n, which is close to 200 ms times sqrt(n) less 146 ms; from the hundredth on
+        // they are 10 ms apart.
+        assert!((22..=33).contains(&second), "{second}");
+        assert!((90..=115).contains(&(second + next)), "{second} and {next}");
+        let start = start + Duration::from_secs(2);
+        assert!((99..=100).contains(&signals(&mut backlog, start, 1_000, 11)));
+    }
+
+    #[test]
+    fn a_socket_that_is_empty_does_not_hide_the_queue_in_another() {
+        let (start, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
+        for millisecond in 0..=101 {
+            let now = start + MILLISECOND * millisecond;
+            backlog.note(SocketId(1), now, now - 20 * MILLISECOND);
+            backlog.note(SocketId(0), now, now);
+        }
+        assert!(backlog.is_due());
+    }
+
+    #[test]
+    fn the_next_packet_of_bulk_gets_the_signal() {
+        let mut backlog = Backlog { is_due: true, ..Backlog::default() };
+        for length in [52, 499] {
+            assert!(backlog.signal(&mut packet(0, length)) && backlog.is_due(), "{length}");
+        }
+        let mut marked = packet(0b10, 1_400);
+        assert!(backlog.signal(&mut marked) && !backlog.is_due());
+        assert_eq!((marked[1], backlog.dropped), (0b11, 0));
+
+        backlog.is_due = true;
+        assert!(!backlog.signal(&mut packet(0, 1_400)) && !backlog.is_due());
+        assert_eq!(backlog.dropped, 1);
+    }
+}
