@@ -2,6 +2,7 @@
 pub mod clock;
 pub mod confine;
 pub mod files;
+pub mod memory;
 pub mod netlink;
 pub mod netns;
 pub mod poller;

@@ -1,5 +1,5 @@
-//! Buffers in a few sizes, for packets that wait. A buffer that was used once is kept for the next packet, and given back to the system when it was
-//! not needed for a while.
+//! Buffers in a few sizes, for packets that wait. A buffer that was used once is kept for the next packet, and freed when it was not needed for a
+//! while.
 
 use mpt_linux::tun::{READ_LEN, VNET_HEADER_LEN};
 
@@ -69,13 +69,16 @@ impl Pool {
         self.used
     }
 
-    /// Gives back to the system what was not in use at any time since the last call.
-    pub(in crate::data) fn trim(&mut self) {
-        for class in &mut self.classes {
+    /// Frees what was not in use at any time since the last call, and returns its bytes.
+    pub(in crate::data) fn trim(&mut self) -> usize {
+        let mut freed = 0;
+        for (class, size) in self.classes.iter_mut().zip(SIZES) {
+            freed += class.free.len().saturating_sub(class.peak - class.used) * size;
             class.free.truncate(class.peak - class.used);
             class.free.shrink_to(class.peak);
             class.peak = class.used;
         }
+        freed
     }
 
     /// Returns the bytes of all buffers, in use or not.
@@ -112,9 +115,9 @@ mod tests {
             let taken: Vec<Buffer> = (0..100).filter_map(|_| pool.take(&[0; 1_500])).collect();
             assert_eq!((taken.len(), pool.memory()), (100, 100 * 2_048));
             taken.into_iter().for_each(|buffer| pool.give_back(buffer));
-            pool.trim();
+            assert_eq!(pool.trim(), 0, "it was needed just now");
         }
-        pool.trim();
+        assert_eq!(pool.trim(), 100 * 2_048);
         assert_eq!(pool.memory(), 0, "unused for a while");
     }
 

@@ -10,6 +10,8 @@ use super::pool::{Buffer, Pool};
 const LIMIT: usize = 64 << 20;
 /// The largest buffer that one packet may take.
 const LARGEST: usize = 1 << 16;
+/// Freed bytes that are worth giving back to the system, which takes a millisecond or more.
+const WORTH_RELEASING: usize = 1 << 20;
 
 /// A packet or super-packet of which segments wait.
 #[derive(Debug)]
@@ -39,6 +41,8 @@ pub(in crate::data) struct Store {
     queues: Vec<Queue>,
     pool: Pool,
     limit: usize,
+    /// The bytes that were freed since [`Store::trim`] said that they are worth giving back.
+    freed: usize,
 }
 
 impl Waiting {
@@ -64,7 +68,7 @@ impl Queue {
 impl Store {
     /// Returns a store in which nothing waits.
     pub(in crate::data) fn new() -> Self {
-        Self { queues: Vec::new(), pool: Pool::default(), limit: LIMIT }
+        Self { queues: Vec::new(), pool: Pool::default(), limit: LIMIT, freed: 0 }
     }
 
     /// Returns how many bytes may wait in the queue of any one connection now: as much as is free, so that each leaves some for the others. The next packet is sure
@@ -129,15 +133,20 @@ impl Store {
         }
     }
 
-    /// Gives memory back that was not needed since the last call.
-    pub(in crate::data) fn trim(&mut self) {
-        self.pool.trim();
+    /// Frees the memory that was not needed since the last call. Returns true when so much has been freed that it is worth giving back to the system.
+    pub(in crate::data) fn trim(&mut self) -> bool {
         for queue in &mut self.queues {
             if queue.idle {
                 queue.places = Vec::new();
             }
             queue.idle = queue.packets == 0;
         }
+        self.freed += self.pool.trim();
+        let is_much = self.freed >= WORTH_RELEASING;
+        if is_much {
+            self.freed = 0;
+        }
+        is_much
     }
 
     /// Returns the bytes of memory of the packets that wait.

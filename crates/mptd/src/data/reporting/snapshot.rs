@@ -27,7 +27,9 @@ impl<S: System> DataPath<S> {
         }
         self.rates.paths = rates;
         self.tick_path_mtus(now);
-        self.store.trim();
+        if self.store.trim() {
+            self.system.release_memory();
+        }
         self.next_rates = now + RATE_PERIOD;
     }
 

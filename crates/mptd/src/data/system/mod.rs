@@ -70,6 +70,9 @@ pub(crate) trait System {
     /// The time by the system's clock, which stamps what the sockets receive, and by [`Self::now`].
     fn clocks(&self) -> (SystemTime, Instant);
 
+    /// Gives freed memory back, of which others can make use then. It takes milliseconds where there is much.
+    fn release_memory(&self);
+
     /// Opens a socket.
     fn bind(&self, config: &SocketConfig) -> io::Result<Self::Socket>;
 
@@ -113,6 +116,10 @@ impl System for Linux {
 
     fn clocks(&self) -> (SystemTime, Instant) {
         ArrivalClock::read()
+    }
+
+    fn release_memory(&self) {
+        mpt_linux::memory::release_free();
     }
 
     fn bind(&self, config: &SocketConfig) -> io::Result<UdpSocket> {

@@ -109,6 +109,8 @@ impl System for Memory {
         (self.set_to.get() + (now - self.origin), now)
     }
 
+    fn release_memory(&self) {}
+
     fn bind(&self, config: &SocketConfig) -> io::Result<MemorySocket> {
         if self.sockets().iter().any(|socket| socket.borrow().local == config.local) {
             return Err(ErrorKind::AddrInUse.into());
