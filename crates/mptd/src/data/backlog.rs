@@ -69,6 +69,13 @@ impl Backlog {
         self.is_due |= self.sockets[index].is_due(now, now.saturating_duration_since(arrival));
     }
 
+    /// Notes that all datagrams of a socket have been read: no queue stands there.
+    pub(super) fn note_empty(&mut self, socket: SocketId) {
+        if let Some(queue) = self.sockets.get_mut(socket.0 as usize) {
+            *queue = Queue::default();
+        }
+    }
+
     /// Returns whether the next packet of bulk gets a signal.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
@@ -142,6 +149,17 @@ mod tests {
             backlog.note(SocketId(0), now, now);
         }
         assert!(backlog.is_due());
+    }
+
+    #[test]
+    fn single_datagrams_that_were_read_late_are_no_queue() {
+        let (start, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
+        for second in 0..10 {
+            let now = start + Duration::from_secs(second);
+            backlog.note(SocketId(0), now, now - 20 * MILLISECOND);
+            backlog.note_empty(SocketId(0));
+        }
+        assert!(!backlog.is_due());
     }
 
     #[test]

@@ -97,7 +97,10 @@ impl Ingress {
         }
         let Some(buffer) = self.buffers.receive_buffer() else { return false };
         self.in_round += 1;
-        let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else { return false };
+        let Ok(read) = socket.receive(self.buffers.bytes_mut(buffer)) else {
+            self.backlog.note_empty(id);
+            return false;
+        };
         let now = now();
         let arrival = arrivals.arrival(read.stamp, now);
         self.backlog.note(id, now, arrival);
