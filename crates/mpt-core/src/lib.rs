@@ -24,7 +24,7 @@ mod seal;
 pub mod session;
 pub mod tunnel;
 
-pub use adaptive::{QueueState, RepairCounters};
+pub use adaptive::{QueueState, RepairCounters, is_bulk};
 pub use fec::FecCounters;
 pub use node::{Lent, Node, PacketMemory, Span, Times};
 pub use path::{DownReason, DownReasons, Estimate, Path, RateBounds, Transition};

@@ -118,7 +118,8 @@ pub struct QueueState {
 }
 
 /// Returns true if a packet of `bytes` inner bytes is large enough to belong to a bulk flow.
-pub(crate) const fn is_bulk(bytes: u32) -> bool {
+#[must_use]
+pub const fn is_bulk(bytes: u32) -> bool {
     bytes >= LEAST_BULK
 }
 

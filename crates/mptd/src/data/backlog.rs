@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use mpt_core::SocketId;
+use mpt_core::{SocketId, is_bulk};
 use mpt_wire::ecn::{self, Ecn};
 use mpt_wire::ip::Summary;
 
@@ -19,8 +19,6 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// The signals after which they become no more frequent than one in 10 ms: where a flood of small packets stands in the socket, bulk has to be left
 /// something.
 const MOST: u32 = 100;
-/// The least length of a packet that gets a signal, in bytes: acknowledgements and the packets of shells and games get none.
-const BULK: usize = 500;
 
 /// The queues in all sockets.
 #[derive(Debug, Default)]
@@ -85,18 +83,19 @@ impl Backlog {
     /// Gives the signal to a packet on its way to the device, if it is one of bulk. Returns false when the packet is to be dropped.
     #[cold]
     pub(super) fn signal(&mut self, packet: &mut [u8]) -> bool {
-        let is_bulk = |summary: &Summary| summary.total_len >= BULK;
-        let Some(summary) = Summary::parse(packet).ok().filter(is_bulk) else { return true };
-        self.is_due = false;
-        match summary.ecn() {
-            Ecn::NotEct => {
-                self.dropped += 1;
-                return false;
-            }
-            Ecn::Ect0 | Ecn::Ect1 => ecn::set(packet, Ecn::Ce),
-            Ecn::Ce => {}
+        // Acknowledgements and the packets of shells and games get none.
+        if !is_bulk(packet.len() as u32) {
+            return true;
         }
-        true
+        let Ok(summary) = Summary::parse(packet) else { return true };
+        self.is_due = false;
+        // The same as if a router had marked the outer packet.
+        let marked = ecn::decapsulate(summary.ecn(), Ecn::Ce);
+        match marked {
+            Ok(marked) => ecn::set(packet, marked),
+            Err(ecn::Drop) => self.dropped += 1,
+        }
+        marked.is_ok()
     }
 }
 

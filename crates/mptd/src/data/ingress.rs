@@ -27,8 +27,6 @@ pub(crate) struct IngressCounters {
     pub(crate) datagrams: u64,
     /// Datagrams that were longer than the buffer, and were dropped.
     pub(crate) truncated: u64,
-    /// Packets of bulk that were dropped since datagrams waited in a socket for too long.
-    pub(crate) waited: u64,
 }
 
 /// Received packets on their way to the devices.
@@ -58,7 +56,13 @@ impl Ingress {
     /// Returns what arrived so far.
     #[must_use]
     pub(crate) fn counters(&self) -> IngressCounters {
-        IngressCounters { waited: self.backlog.dropped, ..self.counters }
+        self.counters
+    }
+
+    /// Returns the packets that were dropped since datagrams waited in a socket for too long.
+    #[must_use]
+    pub(crate) fn dropped_for_backlog(&self) -> u64 {
+        self.backlog.dropped
     }
 
     /// The packet memory.
@@ -178,13 +182,8 @@ impl<D: SuperPacketDevice> DeviceSink<PacketRef> for Delivery<'_, D> {
 
     #[inline]
     fn deliver(&mut self, device: DeviceId, packet: PacketRef, kept: bool, after_gap: bool) {
-        if self.backlog.is_due() && !self.backlog.signal(self.buffers.packet_mut(packet)) {
-            if kept {
-                self.buffers.release(packet);
-            }
-            return;
-        }
-        if let Some(Some(device)) = self.devices.get_mut(usize::from(device.0)) {
+        let leaves = !self.backlog.is_due() || self.backlog.signal(self.buffers.packet_mut(packet));
+        if leaves && let Some(Some(device)) = self.devices.get_mut(usize::from(device.0)) {
             let mut writer = Writer {
                 tun: &device.tun,
                 buffers: self.buffers,

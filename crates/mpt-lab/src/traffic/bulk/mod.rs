@@ -98,8 +98,8 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// When there is no connection, or when it took all the time that the flow has: in front of a full queue its first packets may be lost, and TCP
-    /// sends them again after 1 and after 3 s (RFC 6298, section 2).
+    /// Fails when there is no connection, or when it took all the time that the flow has. The first packets of a connection may be lost in a full
+    /// queue, and TCP sends them again after 1 and after 3 s (RFC 6298, section 2).
     pub(crate) fn start(self) -> Result<Flow> {
         let began = Instant::now();
         let Self { listener, socket } = self;

@@ -73,8 +73,9 @@ impl Pool {
     pub(in crate::data) fn trim(&mut self) -> usize {
         let mut freed = 0;
         for (class, size) in self.classes.iter_mut().zip(SIZES) {
-            freed += class.free.len().saturating_sub(class.peak - class.used) * size;
-            class.free.truncate(class.peak - class.used);
+            let needed = class.peak - class.used;
+            freed += class.free.len().saturating_sub(needed) * size;
+            class.free.truncate(needed);
             class.free.shrink_to(class.peak);
             class.peak = class.used;
         }

@@ -50,7 +50,7 @@ impl<S: System> DataPath<S> {
         );
         let own = [
             ("receive_truncated", ingress.truncated),
-            ("receive_waited", ingress.waited),
+            ("receive_waited", self.ingress.dropped_for_backlog()),
             ("device_malformed", egress.malformed),
             ("icmp_too_big", self.icmp.too_big),
             ("icmp_short_quote", self.icmp.short_quote),

@@ -1,5 +1,5 @@
-//! Where more comes than a machine can take, its sockets fill up until the kernel drops what comes. So bulk gets a signal before: a packet is marked or
-//! dropped, after it has been received and put in order. A machine that is late only has taken everything in time, and gives none.
+//! A machine that gets more than it can take gives bulk a signal before its sockets are full and the kernel drops what comes. A packet is marked or
+//! dropped, after it has been received and put in order. A machine that is only late takes everything in the end, and gives none.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::data::in_memory::system::network::{Network, line};
 
 /// Time from one packet to the next: a round of the receiver takes up to 512, and one comes every 30 ms.
 const TOO_FAST: Duration = Duration::from_micros(50);
-/// What the receiver reads in each round, with some to spare.
+/// Time from one packet to the next at which the receiver reads everything in each round, with some to spare.
 const JUST_RIGHT: Duration = Duration::from_micros(70);
 
 /// Sends packets with this ECN field and payload to a machine that works every 30 ms, until they have arrived, and returns how many were dropped and how many marked.
