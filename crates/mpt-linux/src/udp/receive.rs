@@ -70,6 +70,30 @@ impl UdpSocket {
             }
         }
     }
+
+    /// Returns the share of the receive buffer that is taken, as the kernel counts it: 1 or more where it drops what comes.
+    pub fn receive_fill(&self) -> io::Result<f64> {
+        /// The fields of `SO_MEMINFO`, whose numbers are those of `linux/sock_diag.h`.
+        const FIELDS: usize = 9;
+        const RECEIVE_TAKEN: usize = 0;
+        const RECEIVE_BUFFER: usize = 1;
+        let mut fields = [0_u32; FIELDS];
+        let mut len = size_of_val(&fields) as libc::socklen_t;
+        // SAFETY: `fields` has `len` bytes, and both live through the call.
+        let done = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_MEMINFO,
+                fields.as_mut_ptr().cast(),
+                &raw mut len,
+            )
+        };
+        if done < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(f64::from(fields[RECEIVE_TAKEN]) / f64::from(fields[RECEIVE_BUFFER].max(1)))
+    }
 }
 
 fn received(

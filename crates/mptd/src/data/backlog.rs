@@ -16,6 +16,11 @@ use mpt_wire::ip::Summary;
 const TARGET: Duration = Duration::from_millis(10);
 /// The time for which they may wait longer: the reaction of a flow may take that long (RFC 8289, section 4.3).
 const INTERVAL: Duration = Duration::from_millis(100);
+/// The wait from which on the fill of the buffer is looked at, since that takes a call of the system.
+const BRIEF: Duration = Duration::from_millis(5);
+/// The share of the buffer from which on a signal is due at once, and every [`TARGET`]. At some Gbit/s a buffer of 16 MiB overflows in less than
+/// [`INTERVAL`], and then the kernel drops what comes, of anybody and many at a time.
+const HALF: f64 = 0.5;
 /// The signals after which they become no more frequent than one in 10 ms: where a flood of small packets stands in the socket, bulk has to be left
 /// something.
 const MOST: u32 = 100;
@@ -33,38 +38,53 @@ pub(super) struct Backlog {
 /// The queue in one socket.
 #[derive(Debug, Clone, Copy, Default)]
 struct Queue {
-    /// The time of the next signal, while datagrams wait for longer than [`TARGET`].
+    /// The time of the next signal, while datagrams wait for longer than [`TARGET`] or fill the buffer.
     next: Option<Instant>,
-    /// Signals since then.
+    /// The time of the last signal.
+    last: Option<Instant>,
+    /// Signals since datagrams wait for so long.
     signals: u32,
 }
 
 impl Queue {
-    /// Returns whether a signal is due, where a datagram read at `now` has waited for so long: by the control law of RFC 8289, section 3.3.
-    fn is_due(&mut self, now: Instant, waited: Duration) -> bool {
-        if waited <= TARGET {
+    /// Returns whether a signal is due, where a datagram read at `now` has waited for so long, and `fill` gives the share of the buffer that is
+    /// taken: by the control law of RFC 8289, section 3.3, or sooner if the buffer is about to overflow.
+    fn is_due(&mut self, now: Instant, waited: Duration, fill: impl FnOnce() -> f64) -> bool {
+        let overflows = waited > BRIEF && fill() > HALF;
+        if waited <= TARGET && !overflows {
             *self = Self::default();
             return false;
         }
-        let next = self.next.get_or_insert(now + INTERVAL);
-        if now < *next {
+        let due = self.next.unwrap_or(now + INTERVAL);
+        let due = if overflows { self.last.map_or(now, |last| due.min(last + TARGET)) } else { due };
+        self.next = Some(due);
+        if now < due {
             return false;
         }
         self.signals = MOST.min(self.signals + 1);
+        self.last = Some(now);
         self.next = Some(now + INTERVAL.div_f64(f64::from(self.signals).sqrt()));
         true
     }
 }
 
 impl Backlog {
-    /// Notes that a datagram read at `now` had waited in its socket since `arrival`.
+    /// Notes that a datagram read at `now` had waited in its socket since `arrival`. `fill` gives the share of the socket's buffer that is taken, and
+    /// is called where the datagram has waited for long.
     #[inline]
-    pub(super) fn note(&mut self, socket: SocketId, now: Instant, arrival: Instant) {
+    pub(super) fn note(
+        &mut self,
+        socket: SocketId,
+        now: Instant,
+        arrival: Instant,
+        fill: impl FnOnce() -> f64,
+    ) {
         let index = socket.0 as usize;
         if index >= self.sockets.len() {
             self.sockets.resize(index + 1, Queue::default());
         }
-        self.is_due |= self.sockets[index].is_due(now, now.saturating_duration_since(arrival));
+        let waited = now.saturating_duration_since(arrival);
+        self.is_due |= self.sockets[index].is_due(now, waited, fill);
     }
 
     /// Notes that all datagrams of a socket have been read: no queue stands there.
@@ -109,7 +129,7 @@ mod tests {
     fn signals(backlog: &mut Backlog, start: Instant, milliseconds: u32, waited: u32) -> usize {
         let due = |millisecond| {
             let now = start + MILLISECOND * millisecond;
-            backlog.note(SocketId(0), now, now - MILLISECOND * waited);
+            backlog.note(SocketId(0), now, now - MILLISECOND * waited, || 0.1);
             std::mem::take(&mut backlog.is_due)
         };
         (0..milliseconds).map(due).filter(|&due| due).count()
@@ -140,12 +160,30 @@ mod tests {
     }
 
     #[test]
+    fn a_buffer_that_is_half_full_gives_one_at_once_and_every_ten_milliseconds() {
+        let (start, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
+        let mut due = |millisecond: u32, waited: u32, fill: f64| {
+            let now = start + MILLISECOND * millisecond;
+            backlog.note(SocketId(0), now, now - MILLISECOND * waited, || fill);
+            std::mem::take(&mut backlog.is_due)
+        };
+        assert!(!due(0, 4, 0.9), "a buffer that is filled by less than 5 ms is large enough");
+        assert!(!due(1, 6, 0.5), "and so is one of which half is left");
+        let dues = (2..1_002).filter(|&millisecond| due(millisecond, 6, 0.51)).count();
+        assert_eq!(dues, 100);
+        assert!(!due(1_002, 6, 0.5) && due(1_003, 6, 0.9), "the next queue is another one");
+        assert!(!due(1_004, 11, 0.5), "the law goes on from there");
+        let dues: Vec<_> = (1_005..1_200).filter(|&at| due(at, 11, 0.5)).collect();
+        assert_eq!(dues, [1_103, 1_174]);
+    }
+
+    #[test]
     fn a_socket_that_is_empty_does_not_hide_the_queue_in_another() {
         let (start, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
         for millisecond in 0..=101 {
             let now = start + MILLISECOND * millisecond;
-            backlog.note(SocketId(1), now, now - 20 * MILLISECOND);
-            backlog.note(SocketId(0), now, now);
+            backlog.note(SocketId(1), now, now - 20 * MILLISECOND, || 0.1);
+            backlog.note(SocketId(0), now, now, || 0.1);
         }
         assert!(backlog.is_due());
     }
@@ -155,7 +193,7 @@ mod tests {
         let (start, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
         for second in 0..10 {
             let now = start + Duration::from_secs(second);
-            backlog.note(SocketId(0), now, now - 20 * MILLISECOND);
+            backlog.note(SocketId(0), now, now - 20 * MILLISECOND, || 0.1);
             backlog.note_empty(SocketId(0));
         }
         assert!(!backlog.is_due());

@@ -107,7 +107,8 @@ impl Ingress {
         };
         let now = now();
         let arrival = arrivals.arrival(read.stamp, now);
-        self.backlog.note(id, now, arrival);
+        // A system that does not say it has buffers that are never full.
+        self.backlog.note(id, now, arrival, || socket.receive_fill().unwrap_or(0.0));
         let at = Times::new(now, arrival);
         self.counters.reads += 1;
         if read.datagram_len < SMALL_PACKET {

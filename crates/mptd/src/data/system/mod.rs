@@ -47,6 +47,9 @@ pub(crate) trait BatchSocket {
     /// Reads what has come from one address as one batch.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Received>;
 
+    /// Returns the share of the receive buffer that is taken.
+    fn receive_fill(&self) -> io::Result<f64>;
+
     /// Takes one message about what was sent, the quoted payload into `buffer`; `None` when there is none.
     fn take_error(&self, buffer: &mut [u8]) -> io::Result<Option<PathError>>;
 
@@ -193,6 +196,10 @@ impl BatchSocket for UdpSocket {
     #[inline]
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         self.receive(buffer)
+    }
+
+    fn receive_fill(&self) -> io::Result<f64> {
+        self.receive_fill()
     }
 
     fn take_error(&self, buffer: &mut [u8]) -> io::Result<Option<PathError>> {

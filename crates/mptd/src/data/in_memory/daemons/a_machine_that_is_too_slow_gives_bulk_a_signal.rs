@@ -51,3 +51,20 @@ fn small_packets_get_none() {
 fn a_machine_that_is_late_only_gives_none() {
     assert_eq!(signals(Ecn::NotEct, 1_000, JUST_RIGHT), (0, 0));
 }
+
+/// One window of 300 packets comes at once, into a buffer that holds 500 of them or many.
+#[test]
+fn a_buffer_that_is_half_full_gives_one_before_it_overflows() {
+    for (receive_buffer, signals) in [(500_000, 1), (5_000_000, 0)] {
+        let mut network = Network::new(22, &[line(5)], "mapping = \"packet\"");
+        network.establish();
+        network.hosts[1].socket(0, 1).borrow_mut().receive_buffer = receive_buffer;
+        network.hosts[1].pause = Duration::from_millis(30);
+        network.hosts[0].form.payload = 1_000;
+        network.send(0, 7, 300, Duration::from_micros(1));
+        network.run(Duration::from_secs(1));
+        let host = &network.hosts[1];
+        assert_eq!(host.data.drops()["receive_waited"], signals, "of {receive_buffer}");
+        assert_eq!(host.received.len() as u64 + signals, 300);
+    }
+}

@@ -86,6 +86,7 @@ impl Memory {
             token: None,
             watches_room: false,
             room: usize::MAX,
+            receive_buffer: usize::MAX,
             received: Default::default(),
             sent: Vec::new(),
             errors: Default::default(),

@@ -32,6 +32,8 @@ pub(in crate::data::in_memory) struct Queue {
     pub(super) watches_room: bool,
     /// The number of further datagrams that it takes.
     pub(in crate::data::in_memory) room: usize,
+    /// The most bytes that are to wait to be read; more of them wait nevertheless.
+    pub(in crate::data::in_memory) receive_buffer: usize,
     /// The datagrams that wait to be read, each with the time of its arrival by the system's clock.
     pub(in crate::data::in_memory) received: VecDeque<(SystemTime, Datagram)>,
     pub(in crate::data::in_memory) sent: Vec<Datagram>,
@@ -106,6 +108,12 @@ impl BatchSocket for MemorySocket {
         }
         let (source, tos, stamp) = (first.from, first.tos, Some(stamp));
         Ok(Received { len, datagram_len, source, tos, stamp, truncated: false })
+    }
+
+    fn receive_fill(&self) -> io::Result<f64> {
+        let queue = self.0.borrow();
+        let taken: usize = queue.received.iter().map(|(_, datagram)| datagram.bytes.len()).sum();
+        Ok(taken as f64 / queue.receive_buffer as f64)
     }
 
     fn take_error(&self, buffer: &mut [u8]) -> io::Result<Option<PathError>> {
