@@ -11,11 +11,13 @@
 //! are recognized.
 
 mod bounds;
+mod burst;
 mod class;
 mod datagrams;
 mod flows;
 mod hold;
 mod passed;
+mod samples;
 mod send_times;
 mod under_way;
 
@@ -26,12 +28,14 @@ use mpt_wire::control::Stamp;
 
 pub(super) use self::bounds::Bounds;
 use self::bounds::{LONGEST, WINDOW};
+use self::burst::Burst;
 pub use self::class::Class;
 use self::datagrams::Datagrams;
 use self::flows::{Flows, Wait};
 pub use self::hold::Losses;
 use self::hold::{Hold, Probed};
 use self::passed::Passed;
+use self::samples::{Sample, Samples};
 use self::send_times::{Left, SendTimes};
 use self::under_way::UnderWay;
 use super::config::RESTORED;
@@ -68,10 +72,6 @@ const HIDDEN_IN_TURN: i64 = 150_000;
 const BATCH: i64 = 3_000;
 /// The most numbers that are examined in the search for a missing one.
 const LOOKED_AT: usize = 64;
-/// The most packets whose delay is measured per message with send times, and the usual number of
-/// them.
-const SAMPLES: usize = 64;
-const WANTED: u32 = 24;
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
@@ -138,12 +138,10 @@ pub(crate) struct PlayOut<P> {
     waited: Option<i64>,
     /// The numbers that are still under way on the paths.
     under_way: UnderWay,
-    /// Packets whose delay is to be measured, each with its path, number and arrival.
-    samples: Vec<(usize, Sequence, i64)>,
-    /// One pair of numbers in this many is measured.
-    every: u32,
-    /// Packets since the last message with send times.
-    packets: u32,
+    /// Packets whose delay is to be measured.
+    samples: Samples,
+    /// The bulk that was played out last.
+    burst: Burst,
 }
 
 impl<P: Copy> PlayOut<P> {
@@ -166,9 +164,8 @@ impl<P: Copy> PlayOut<P> {
             refused: Refused::default(),
             waited: None,
             under_way: UnderWay::default(),
-            samples: Vec::new(),
-            every: 1,
-            packets: 0,
+            samples: Samples::default(),
+            burst: Burst::default(),
         }
     }
 
@@ -218,7 +215,7 @@ impl<P: Copy> PlayOut<P> {
     pub(super) fn remove_path(&mut self, slot: usize) {
         self.hold.remove(slot);
         self.under_way.remove(slot);
-        self.samples.retain(|&(of, ..)| of != slot);
+        self.samples.remove_path(slot);
     }
 
     /// Takes send times from the peer, which sends them at intervals of `interval`. `clock` is the
@@ -240,7 +237,7 @@ impl<P: Copy> PlayOut<P> {
             }
         }
         let (times, hold) = (&self.times, &mut self.hold);
-        self.samples.retain(|&(slot, number, arrival)| match times.between(number) {
+        self.samples.settle(|&Sample { slot, number, arrival }| match times.between(number) {
             Some(Left { at: sent, .. }) => {
                 hold.record(slot, number, sent, arrival);
                 false
@@ -248,8 +245,6 @@ impl<P: Copy> PlayOut<P> {
             None => arrival + LONGEST > micros,
         });
         hold.set_interval(interval);
-        self.every = (self.packets / WANTED).max(1);
-        self.packets = 0;
     }
 
     /// Lets the hold follow the present estimates of the paths.
@@ -300,7 +295,7 @@ impl<P: Copy> PlayOut<P> {
             self.flows.rest();
             self.datagrams.rest();
             self.hold.rest();
-            self.samples = Vec::new();
+            self.samples.rest();
             self.bulk.shrink();
             self.acknowledgements.shrink();
         }
@@ -381,12 +376,8 @@ impl<P: Copy> PlayOut<P> {
             return;
         }
         self.under_way.came(path, number);
-        self.packets = self.packets.saturating_add(1);
-        // Packets are chosen by their numbers, since those that arrive together say little about
-        // how delays differ.
-        if self.samples.len() < SAMPLES && (number.0 / 2).is_multiple_of(self.every) {
-            self.samples.push((path, number, self.micros(at.arrived())));
-        }
+        let arrival = self.micros(at.arrived());
+        self.samples.note(Sample { slot: path, number, arrival });
     }
 
     /// Returns true if a packet does not wait for numbers that are missing before it, where packets are
@@ -519,6 +510,7 @@ impl<P: Copy> PlayOut<P> {
             true => self.due(number, it.sent),
             false => self.patience(number, it.sent, it.came),
         });
+        let bulk = bulk.map(|due| due.max(self.burst.others));
         let acknowledgement = first(&self.acknowledgements)
             .map(|(number, it)| self.due_acknowledgement(number, it.sent, it.came));
         let due = bulk.into_iter().chain(acknowledgement).min()?;
@@ -558,7 +550,7 @@ impl<P: Copy> PlayOut<P> {
                 continue;
             };
             let waiting = *self.bulk.get(number)?;
-            if !all && self.due(number, waiting.sent) > micros {
+            if !all && self.due(number, waiting.sent).max(self.burst.others + TOGETHER) > micros {
                 return None;
             }
             if number != self.front {
@@ -569,6 +561,7 @@ impl<P: Copy> PlayOut<P> {
                 continue;
             }
             self.bulk.take_first(number);
+            self.burst.note(micros - TOGETHER);
             (self.front, self.target) = (number.next(), number.next());
             return Some(Next::InTurn(number, waiting));
         }

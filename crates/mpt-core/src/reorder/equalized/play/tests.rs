@@ -214,6 +214,13 @@ fn what_a_packet_has_waited_before_it_left_is_taken_off_its_hold() {
 }
 
 #[test]
+fn the_first_packet_of_a_burst_comes_alone() {
+    let delivered = burst(None);
+    let others = delivered[1..].iter().map(|&(at, _)| at - delivered[0].0);
+    assert!(others.min() == Some(300), "{delivered:?}");
+}
+
+#[test]
 fn a_number_that_is_missing_is_waited_for_longer_than_what_waited_before_it_left() {
     let delivered = burst(Some(60));
     assert!(delivered.iter().map(|&(_, n)| n).eq((0..80).filter(|&n| n != 60)), "{delivered:?}");
