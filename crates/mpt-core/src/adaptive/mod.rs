@@ -240,15 +240,9 @@ impl Adaptive {
     }
 
     /// Gives a packet of `bytes` its path, if one has credit, and logs the packet under `number`.
+    /// `now` is in the microseconds of [`Self::micros`].
     #[inline]
-    pub(crate) fn leave(
-        &mut self,
-        now: Instant,
-        number: u32,
-        bytes: u32,
-        ipv6: bool,
-    ) -> Option<u16> {
-        let now = self.micros(now);
+    pub(crate) fn leave(&mut self, now: i64, number: u32, bytes: u32, ipv6: bool) -> Option<u16> {
         let slot = self.choose(now, ipv6, false)?;
         self.give(now, slot, number, bytes, 0);
         Some(slot)

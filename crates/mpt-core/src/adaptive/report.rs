@@ -186,7 +186,7 @@ mod tests {
         let member = Member { weight: 1, tier: 0, up: true, identity: 0 };
         adaptive.set(0, Some(member), 36);
         let number = 1;
-        assert_eq!(adaptive.leave(start, number, 1_400, false), Some(0));
+        assert_eq!(adaptive.leave(adaptive.micros(start), number, 1_400, false), Some(0));
         let (packets, bytes) = (0, 0);
         let sums = |total, all_packets| Some(Counters { packets, bytes, total, all_packets });
         let highest = number;
@@ -233,7 +233,7 @@ mod tests {
             let (mut now, mut number) = (start, 0);
             for (clock, time, arrived, received) in reports {
                 for _ in 0..20 {
-                    if let Some(slot) = adaptive.leave(now, number, 1_400, false) {
+                    if let Some(slot) = adaptive.leave(adaptive.micros(now), number, 1_400, false) {
                         adaptive.copy(now, slot, number, 1_400, false, |_| {});
                         number += 1;
                     }
@@ -247,7 +247,7 @@ mod tests {
             }
             // However long the worst report has the paths drain, it ends.
             let later = now + Duration::from_secs(10);
-            prop_assert!(adaptive.leave(later, number, 1_400, false).is_some());
+            prop_assert!(adaptive.leave(adaptive.micros(later), number, 1_400, false).is_some());
         }
     }
 }

@@ -135,7 +135,7 @@ pub(crate) struct PlayOut<P> {
     /// Numbers from `front` on that the peer will not send again.
     refused: Refused,
     /// The arrival of the last packet that had to wait, or might have had to.
-    waited: Option<i64>,
+    waited: Option<Instant>,
     /// The numbers that are still under way on the paths.
     under_way: UnderWay,
     /// Packets whose delay is to be measured.
@@ -251,7 +251,7 @@ impl<P: Copy> PlayOut<P> {
     pub(crate) fn update_hold(&mut self, now: Instant) {
         let micros = self.micros(now);
         let pause = IDLE.max(IDLE_HOLDS * self.hold.present().unwrap_or(0).min(self.bounds.hold));
-        let idle = self.waited.is_none_or(|at| micros - at > pause);
+        let idle = self.waited.is_none_or(|at| micros - self.micros(at) > pause);
         self.refused.forget_before(self.front);
         self.hold.update(micros, idle);
         self.flows.set_hold(self.extra().as_micros() as i64);
@@ -370,14 +370,16 @@ impl<P: Copy> PlayOut<P> {
     /// time.
     pub(super) fn sample(&mut self, at: Times, path: usize, number: Sequence, class: Class) {
         if class.is_timed() {
-            self.waited = Some(self.micros(at.now()));
+            self.waited = Some(at.now());
         }
         if path == RESTORED {
             return;
         }
         self.under_way.came(path, number);
-        let arrival = self.micros(at.arrived());
-        self.samples.note(Sample { slot: path, number, arrival });
+        if self.samples.note(number) {
+            let arrival = self.micros(at.arrived());
+            self.samples.push(Sample { slot: path, number, arrival });
+        }
     }
 
     /// Returns true if a packet does not wait for numbers that are missing before it, where packets are

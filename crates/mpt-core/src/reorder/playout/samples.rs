@@ -25,14 +25,18 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Notes a packet that has arrived.
-    pub(super) fn note(&mut self, sample: Sample) {
+    /// Notes a packet that has arrived. Returns true if it is to be measured.
+    #[inline]
+    pub(super) fn note(&mut self, number: Sequence) -> bool {
         self.packets = self.packets.saturating_add(1);
         // Packets are chosen by their numbers, since those that arrive together say little about
         // how delays differ.
-        if self.waiting.len() < MOST && (sample.number.0 / 2).is_multiple_of(self.every.max(1)) {
-            self.waiting.push(sample);
-        }
+        self.waiting.len() < MOST && (number.0 / 2).is_multiple_of(self.every.max(1))
+    }
+
+    /// Adds a packet that is to be measured.
+    pub(super) fn push(&mut self, sample: Sample) {
+        self.waiting.push(sample);
     }
 
     /// Keeps those for which `keep` returns true, after a message with send times.

@@ -55,10 +55,10 @@ impl<P: Copy> Connection<P> {
         let total = sizes.total() as u32;
         let kept = adaptive.is_keeping() && adaptive.make_room(total as usize, queue_limit / 2);
         let mut place = kept.then(|| adaptive.add(total, tag));
-        let mut first = 0;
+        let (micros, mut first) = (adaptive.micros(now), 0);
         while first < segments && adaptive.is_free() {
             let (sequence, bytes) = (self.next_sequence, sizes.of(first));
-            let Some(slot) = adaptive.leave(now, sequence, bytes as u32, ipv6) else { break };
+            let Some(slot) = adaptive.leave(micros, sequence, bytes as u32, ipv6) else { break };
             // Nothing waits: the flow sends no more than the paths carry.
             let (not_ect, segment) = (is_bulk(bytes as u32), first);
             if let Some(path) = given(&self.slots, slot, bytes, paths) {
