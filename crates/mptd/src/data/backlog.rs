@@ -56,7 +56,8 @@ impl Queue {
             return false;
         }
         let due = self.next.unwrap_or(now + INTERVAL);
-        let due = if overflows { self.last.map_or(now, |last| due.min(last + TARGET)) } else { due };
+        let due =
+            if overflows { self.last.map_or(now, |last| due.min(last + TARGET)) } else { due };
         self.next = Some(due);
         if now < due {
             return false;

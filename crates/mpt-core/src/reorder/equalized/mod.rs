@@ -143,14 +143,21 @@ impl<P: Copy> EqualizedBuffer<P> {
         self.playout.is_some()
     }
 
+    /// Returns true while packets are held by their send times.
+    #[inline]
+    pub(crate) fn plays(&self) -> bool {
+        self.playing
+    }
+
     /// Returns the time at which [`Self::handle_timeout`] has to be called; `None` while nothing waits.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        if self.equalizer.is_idle() && self.playout.is_none() {
+        if self.equalizer.is_idle() && !self.playing {
             return self.buffer.next_timeout();
         }
-        let played = self.playout.as_ref().and_then(|playout| playout.next_timeout());
+        let playout = self.playout.as_ref().filter(|_| self.playing);
+        let played = playout.and_then(|playout| playout.next_timeout());
         let released = self.equalizer.next_release();
         self.buffer.next_timeout().into_iter().chain(released).chain(played).min()
     }

@@ -37,9 +37,11 @@ pub enum Class {
 const LARGE: usize = 500;
 
 impl Class {
-    /// The class of an inner packet.
+    /// The class of an inner packet. `plays`: packets are held at present; otherwise nobody asks for
+    /// the flow of TCP payload, and it is 0.
+    #[inline]
     #[must_use]
-    pub fn of(summary: &ip::Summary, packet: &[u8]) -> Self {
+    pub fn of(summary: &ip::Summary, packet: &[u8], plays: bool) -> Self {
         let flow = || (summary.flow_hash(0) >> 32) as u32;
         match summary.protocol {
             protocol::ICMP | protocol::ICMPV6 => return Self::Other,
@@ -53,7 +55,7 @@ impl Class {
         let payload = segment.len() > usize::from(offset >> 4) * 4;
         let flags = tcp::Flags(flags.into());
         if payload || flags.contains(tcp::Flags::SYN | tcp::Flags::ACK) {
-            Self::Payload { flow: flow() }
+            Self::Payload { flow: if plays { flow() } else { 0 } }
         } else {
             Self::Acknowledgement
         }
@@ -80,7 +82,7 @@ mod tests {
         packet[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
         (packet[32], packet[33]) = (5 << 4, flags);
         let summary = ip::Summary::parse(&packet).expect("an IPv4 packet");
-        Class::of(&summary, &packet)
+        Class::of(&summary, &packet, true)
     }
 
     #[test]

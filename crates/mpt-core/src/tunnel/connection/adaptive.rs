@@ -36,7 +36,7 @@ impl<P: Copy> Connection<P> {
         if self.scheduler.active_tier().is_none() {
             return Err(InnerDrop::NoPath);
         }
-        let flow_hash = summary.flow_hash(flow_seed);
+        let flow_hash = if self.hash_flows { summary.flow_hash(flow_seed) } else { 0 };
         let dscp = if self.copy_dscp { summary.tos } else { 0 };
         let outer_tos = ecn::encapsulate(summary.ecn(), self.ecn).with_tos(dscp);
         let sizes = SegmentSizes::new(summary, packet, segments, largest);
@@ -84,7 +84,7 @@ impl<P: Copy> Connection<P> {
             let ect = matches!(summary.ecn(), ecn::Ecn::Ect0 | ecn::Ecn::Ect1);
             let largest = sizes.of(0) as u32;
             let tag = Queued { packet, tag };
-            let flow = flow_hash;
+            let flow = summary.flow_hash(flow_seed);
             let waiting = Waiting { flow, segments, largest, total, first, ect, acknowledges, tag };
             let rest = u64::from(segments - first);
             // The owner keeps the whole super-packet until the last of its segments has left.

@@ -6,20 +6,22 @@ use mpt_wire::ip;
 use crate::reorder::Class;
 use crate::{Repair, Selector};
 
-/// Returns what a packet from the peer is to the play-out. An answer to what one of the `prompt` selectors
-/// matches never waits.
+/// Returns what a packet from the peer is to the play-out, which `plays` if packets are held at
+/// present. An answer to what one of the `prompt` selectors matches never waits.
+#[inline]
 pub(super) fn class_of(
     prompt: &[Selector],
     repair: Repair,
     summary: &ip::Summary,
     inner: &[u8],
+    plays: bool,
 ) -> Class {
     if !prompt.is_empty() && prompt.iter().any(|selector| selector.matches_answer(summary)) {
         return Class::Other;
     }
     match repair {
         Repair::All => Class::Ordered,
-        Repair::Auto | Repair::Off => Class::of(summary, inner),
+        Repair::Auto | Repair::Off => Class::of(summary, inner, plays),
     }
 }
 
@@ -35,7 +37,7 @@ mod tests {
         packet[12..20].copy_from_slice(&[10, 1, 0, 1, 10, 0, 0, 1]);
         packet[32] = 5 << 4;
         let summary = ip::Summary::parse(&packet).expect("an IPv4 packet");
-        class_of(prompt, repair, &summary, &packet)
+        class_of(prompt, repair, &summary, &packet, true)
     }
 
     #[test]

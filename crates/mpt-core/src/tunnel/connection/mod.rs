@@ -409,7 +409,8 @@ impl<P: Copy> Connection<P> {
     fn class_for_play_out(&self, summary: &ip::Summary, inner: &[u8]) -> Class {
         match &self.reorder {
             Some(reorder) if reorder.classifies() => {
-                class_of(&self.config.prompt, self.config.repair, summary, inner)
+                let ConnectionConfig { prompt, repair, .. } = &*self.config;
+                class_of(prompt, *repair, summary, inner, reorder.plays())
             }
             _ if summary.protocol == ip::protocol::TCP => Class::Payload { flow: 0 },
             _ => Class::Other,

@@ -72,7 +72,9 @@ impl Scene {
         };
         let place = self.adaptive.is_keeping().then(|| self.adaptive.add(BYTES, tag));
         let slot = loop {
-            if let Some(slot) = self.adaptive.leave(self.adaptive.micros(self.now), number, BYTES, false) {
+            if let Some(slot) =
+                self.adaptive.leave(self.adaptive.micros(self.now), number, BYTES, false)
+            {
                 break slot;
             }
             self.now += Duration::from_micros(100);
