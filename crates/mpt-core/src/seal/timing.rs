@@ -63,13 +63,15 @@ fn medians(kinds: &[Kind], refuse: &mut impl FnMut(u32, &mut [u8]) -> bool) -> V
             let Some(kind) = kinds.get(nth) else {
                 continue;
             };
+            // Each kind at the same address, too: a load waits for stores to addresses that end alike.
+            let (number, what) = (kind.number, kind.what);
             copied.copy_from_slice(&kind.datagram);
             buffer.chunks_mut(len).for_each(|packet| packet.copy_from_slice(&copied));
             // What was written is in the cache by then: else the time depends on the address of what was copied.
             fence(Ordering::SeqCst);
             let start = now();
             for packet in buffer.chunks_mut(len) {
-                assert!(refuse(kind.number, packet), "{}", kind.what);
+                assert!(refuse(number, packet), "{what}");
             }
             times[nth].push(now() - start);
         }
