@@ -9,7 +9,7 @@
 /// The pause after which what is played out is a new burst, in microseconds.
 const PAUSE: i64 = 10_000;
 /// The time that the receiver has to read the first packet, in microseconds.
-const READING: i64 = 300;
+const READING: i64 = 200;
 
 /// The packets that were played out last.
 #[derive(Debug, Default)]

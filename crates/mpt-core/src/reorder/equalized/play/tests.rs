@@ -217,7 +217,7 @@ fn what_a_packet_has_waited_before_it_left_is_taken_off_its_hold() {
 fn the_first_packet_of_a_burst_comes_alone() {
     let delivered = burst(None);
     let others = delivered[1..].iter().map(|&(at, _)| at - delivered[0].0);
-    assert!(others.min() == Some(300), "{delivered:?}");
+    assert!(others.min() == Some(200), "{delivered:?}");
 }
 
 #[test]
