@@ -19,6 +19,7 @@ pub mod node;
 pub mod path;
 pub mod queue;
 pub mod reorder;
+mod sampling;
 pub mod scheduler;
 mod seal;
 pub mod session;

@@ -322,10 +322,10 @@ impl Adaptive {
     }
 
     /// Notes that a segment has left under a number, and may have to be sent again.
-    pub(crate) fn keep(&mut self, now: Instant, number: u32, packet: StoreId, segment: (u16, u32)) {
-        let time = self.micros(now);
+    /// `now` is in the microseconds of [`Self::micros`].
+    pub(crate) fn keep(&mut self, now: i64, number: u32, packet: StoreId, segment: (u16, u32)) {
         let (segment, bytes) = segment;
-        self.keeper.note(time, number, Kept { packet, segment, bytes, mark: false });
+        self.keeper.note(now, number, Kept { packet, segment, bytes, mark: false });
     }
 
     /// Notes that nothing of a packet waits. Returns true if nothing of it is kept either.

@@ -55,9 +55,11 @@ impl Queue {
             *self = Self::default();
             return false;
         }
-        let due = self.next.unwrap_or(now + INTERVAL);
-        let due =
-            if overflows { self.last.map_or(now, |last| due.min(last + TARGET)) } else { due };
+        // The law never leaves less than TARGET between two signals.
+        let due = match overflows {
+            true => self.last.map_or(now, |last| last + TARGET),
+            false => self.next.unwrap_or(now + INTERVAL),
+        };
         self.next = Some(due);
         if now < due {
             return false;

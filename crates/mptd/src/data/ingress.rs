@@ -107,7 +107,7 @@ impl Ingress {
         };
         let now = now();
         let arrival = arrivals.arrival(read.stamp, now);
-        // A system that does not say it has buffers that are never full.
+        // A buffer of which the system says nothing counts as empty.
         self.backlog.note(id, now, arrival, || socket.receive_fill().unwrap_or(0.0));
         let at = Times::new(now, arrival);
         self.counters.reads += 1;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use self::gaps::Gaps;
 pub(crate) use self::ranges::{MOST_RANGES, Ranges};
 use crate::Times;
+use crate::sampling::Sampling;
 
 /// Between two stamps of the sender that are further apart than this, in microseconds, there was a pause:
 /// what is between them left before it.
@@ -19,8 +20,6 @@ const SAMPLES: usize = 32;
 const SETTLED_AFTER: Duration = Duration::from_millis(250);
 /// The time after which a late packet counts as lost on a path of which no packet has come after one of a higher number.
 const IN_ORDER: Duration = Duration::from_millis(20);
-/// The usual number of samples in a report.
-const WANTED: u32 = 24;
 
 /// The counters of arrivals on one path. They wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,9 +62,8 @@ pub(crate) struct Observer {
     /// By slot.
     paths: Vec<Option<Seen>>,
     samples: Vec<Sample>,
-    /// One pair of numbers in this many is a sample.
-    every: u32,
-    packets: u32,
+    /// The choice of the samples.
+    sampling: Sampling,
     /// The missing numbers, while the peer sends lost packets again.
     gaps: Option<Box<Gaps>>,
     /// It is known that something is missing.
@@ -108,10 +106,7 @@ impl Observer {
         if let Some(gaps) = &mut self.gaps {
             self.found |= gaps.note(now, number) && !self.asking;
         }
-        self.packets = self.packets.wrapping_add(1);
-        // Chosen by number, since those that come together tell little of how delays differ; two in a row,
-        // since those that leave together tell most.
-        if (number / 2).is_multiple_of(self.every.max(1)) {
+        if self.sampling.note(number) {
             self.sample(Sample { slot: slot as u16, number, at: at.arrived() });
         }
     }
@@ -131,14 +126,14 @@ impl Observer {
                 keep = !keep;
                 keep
             });
-            self.every = 2 * self.every.max(1);
+            self.sampling.choose_fewer();
         }
         self.samples.push(sample);
     }
 
     /// True if packets have come since the last report.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.packets > 0
+        self.sampling.packets > 0
     }
 
     /// The packets with times of arrival.
@@ -201,8 +196,7 @@ impl Observer {
 
     /// The report is made: the next one begins.
     pub(crate) fn reported(&mut self, now: Instant) {
-        self.every = self.packets / WANTED;
-        self.packets = 0;
+        self.sampling.restart();
         self.samples.clear();
         for seen in self.paths.iter_mut().flatten() {
             seen.fresh = false;

@@ -524,7 +524,8 @@ impl<P: Copy> PlayOut<P> {
         if let Some(waiting) = self.hurried.pop_front() {
             return Some(Next::Ahead(waiting));
         }
-        let micros = self.micros(now) + TOGETHER;
+        let now = self.micros(now);
+        let micros = now + TOGETHER;
         loop {
             // The numbers before the one whose turn it is come one after the other.
             while self.front.is_before(self.target) {
@@ -552,7 +553,7 @@ impl<P: Copy> PlayOut<P> {
                 continue;
             };
             let waiting = *self.bulk.get(number)?;
-            if !all && self.due(number, waiting.sent).max(self.burst.others + TOGETHER) > micros {
+            if !all && (self.due(number, waiting.sent) > micros || self.burst.others > now) {
                 return None;
             }
             if number != self.front {
@@ -563,7 +564,7 @@ impl<P: Copy> PlayOut<P> {
                 continue;
             }
             self.bulk.take_first(number);
-            self.burst.note(micros - TOGETHER);
+            self.burst.note(now);
             (self.front, self.target) = (number.next(), number.next());
             return Some(Next::InTurn(number, waiting));
         }

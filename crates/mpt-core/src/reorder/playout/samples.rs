@@ -1,10 +1,10 @@
 //! Packets whose delay is measured once the peer has told when they left.
 
+use crate::sampling::Sampling;
 use crate::sequence::Sequence;
 
-/// The most packets that wait for that, and the usual number of them per message with send times.
+/// The most packets that wait for that.
 const MOST: usize = 64;
-const WANTED: u32 = 24;
 
 /// A packet that has arrived.
 #[derive(Clone, Copy, Debug)]
@@ -15,23 +15,19 @@ pub(super) struct Sample {
     pub(super) arrival: i64,
 }
 
+/// The packets.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     waiting: Vec<Sample>,
-    /// One pair of numbers in this many is measured; 0 counts as 1.
-    every: u32,
-    /// Packets since the last message with send times.
-    pub(super) packets: u32,
+    /// The choice of them, between two messages with send times.
+    pub(super) sampling: Sampling,
 }
 
 impl Samples {
     /// Notes a packet that has arrived. Returns true if it is to be measured.
     #[inline]
     pub(super) fn note(&mut self, number: Sequence) -> bool {
-        self.packets = self.packets.saturating_add(1);
-        // Packets are chosen by their numbers, since those that arrive together say little about
-        // how delays differ.
-        self.waiting.len() < MOST && (number.0 / 2).is_multiple_of(self.every.max(1))
+        self.sampling.note(number.0) && self.waiting.len() < MOST
     }
 
     /// Adds a packet that is to be measured.
@@ -42,8 +38,7 @@ impl Samples {
     /// Keeps those for which `keep` returns true, after a message with send times.
     pub(super) fn settle(&mut self, keep: impl FnMut(&Sample) -> bool) {
         self.waiting.retain(keep);
-        self.every = self.packets / WANTED;
-        self.packets = 0;
+        self.sampling.restart();
     }
 
     /// Forgets the packets of a path.

@@ -12,7 +12,7 @@ use crate::reorder::Config;
 fn a_peer_that_tells_no_times_may_send_as_much_as_it_likes() {
     let now = Instant::now();
     let mut playout: PlayOut<()> = PlayOut::new(now, Bounds::of(Config::default()));
-    playout.samples.packets = u32::MAX;
+    playout.samples.sampling.packets = u32::MAX;
     playout.sample(now.into(), 0, Sequence(1), Class::Acknowledgement);
-    assert_eq!(playout.samples.packets, u32::MAX);
+    assert_eq!(playout.samples.sampling.packets, u32::MAX);
 }

@@ -71,7 +71,7 @@ impl<P: Copy> Connection<P> {
                 }
             });
             if let Some(place) = place {
-                adaptive.keep(now, sequence, place, (first, bytes as u32));
+                adaptive.keep(micros, sequence, place, (first, bytes as u32));
             }
             self.next_sequence = sequence.wrapping_add(1);
             self.sent.add(1, bytes);

@@ -80,7 +80,7 @@ impl Scene {
             self.now += Duration::from_micros(100);
         };
         if let Some(place) = place {
-            self.adaptive.keep(self.now, number, place, (0, BYTES));
+            self.adaptive.keep(self.adaptive.micros(self.now), number, place, (0, BYTES));
             self.adaptive.has_left(place);
         }
         self.sent.insert(number, (1, slot));
