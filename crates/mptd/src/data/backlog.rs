@@ -24,15 +24,45 @@ const HALF: f64 = 0.5;
 /// The signals after which they become no more frequent than one in 10 ms: where a flood of small packets stands in the socket, bulk has to be left
 /// something.
 const MOST: u32 = 100;
+/// The part of all datagrams, one in so many, that bulk makes up at least if the queue is that of bulk. Its acknowledgements may be as many again.
+const OF_BULK: u32 = 4;
+/// The datagrams after which older ones count half.
+const LATELY: u32 = 4_096;
 
 /// The queues in all sockets.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     sockets: Vec<Queue>,
+    /// What was read lately.
+    read: Read,
     /// True if the next packet of bulk gets a signal.
     is_due: bool,
     /// Packets that were dropped for a signal.
     pub(super) dropped: u64,
+}
+
+/// What was read lately from all sockets.
+#[derive(Debug, Default)]
+struct Read {
+    datagrams: u32,
+    /// Those that brought a packet of bulk, and were accepted.
+    bulk: u32,
+}
+
+impl Read {
+    /// Notes so many datagrams.
+    fn note(&mut self, datagrams: u32) {
+        self.datagrams += datagrams;
+        if self.datagrams > LATELY {
+            (self.datagrams, self.bulk) = (self.datagrams / 2, self.bulk / 2);
+        }
+    }
+
+    /// Returns false if nearly all was something else than bulk: small packets of a flood, or datagrams of anybody that are refused. Signals would
+    /// not shorten their queue, and repair makes up for what the kernel drops of bulk.
+    fn is_of_bulk(&self) -> bool {
+        self.datagrams <= OF_BULK.saturating_mul(self.bulk)
+    }
 }
 
 /// The queue in one socket.
@@ -87,7 +117,13 @@ impl Backlog {
             self.sockets.resize(index + 1, Queue::default());
         }
         let waited = now.saturating_duration_since(arrival);
-        self.is_due |= self.sockets[index].is_due(now, waited, fill);
+        self.is_due |= self.sockets[index].is_due(now, waited, fill) && self.read.is_of_bulk();
+    }
+
+    /// Notes that so many datagrams were read.
+    #[inline]
+    pub(super) fn note_read(&mut self, datagrams: u32) {
+        self.read.note(datagrams);
     }
 
     /// Notes that all datagrams of a socket have been read: no queue stands there.
@@ -95,6 +131,12 @@ impl Backlog {
         if let Some(queue) = self.sockets.get_mut(socket.0 as usize) {
             *queue = Queue::default();
         }
+    }
+
+    /// Notes that one of the datagrams brought a packet of `len` bytes, which was accepted.
+    #[inline]
+    pub(super) fn note_accepted(&mut self, len: u32) {
+        self.read.bulk += u32::from(is_bulk(len));
     }
 
     /// Returns whether the next packet of bulk gets a signal.
@@ -200,6 +242,37 @@ mod tests {
             backlog.note_empty(SocketId(0));
         }
         assert!(!backlog.is_due());
+    }
+
+    #[test]
+    fn a_flood_that_is_hardly_of_bulk_gives_none() {
+        let (start, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
+        let mut due = |millisecond: u32, small: u32, large: u32| {
+            backlog.note_read(small + large);
+            (0..small).for_each(|_| backlog.note_accepted(499));
+            (0..large).for_each(|_| backlog.note_accepted(500));
+            let now = start + MILLISECOND * millisecond;
+            backlog.note(SocketId(0), now, now - 20 * MILLISECOND, || 0.9);
+            std::mem::take(&mut backlog.is_due)
+        };
+        assert_eq!((0..500).filter(|&at| due(at, 350, 100)).count(), 0, "small packets");
+        assert!((500..1_000).any(|at| due(at, 100, 100)), "bulk and its acknowledgements");
+        // What was before counts half after 4,096 datagrams, and no longer than that.
+        assert!((1_000..1_700).any(|at| !due(at, 350, 100)));
+        assert_eq!((1_700..2_000).filter(|&at| due(at, 350, 100)).count(), 0);
+    }
+
+    #[test]
+    fn refused_datagrams_give_none() {
+        let (now, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
+        backlog.note_read(4_000);
+        (0..999).for_each(|_| backlog.note_accepted(1_400));
+        backlog.note(SocketId(0), now, now - 20 * MILLISECOND, || 0.9);
+        assert!(!backlog.is_due());
+        backlog.note_accepted(1_400);
+        backlog.note(SocketId(0), now, now - 10 * MILLISECOND, || 0.1);
+        backlog.note(SocketId(0), now, now - 20 * MILLISECOND, || 0.9);
+        assert!(backlog.is_due());
     }
 
     #[test]

@@ -107,12 +107,11 @@ impl Ingress {
         };
         let now = now();
         let arrival = arrivals.arrival(read.stamp, now);
-        // A buffer of which the system says nothing counts as empty.
-        self.backlog.note(id, now, arrival, || socket.receive_fill().unwrap_or(0.0));
         let at = Times::new(now, arrival);
         self.counters.reads += 1;
+        let datagrams = read.len.div_ceil(read.datagram_len.max(1));
         if read.datagram_len < SMALL_PACKET {
-            self.small += read.len.div_ceil(read.datagram_len.max(1));
+            self.small += datagrams;
         }
         let ecn = Ecn::from_tos(read.tos);
         let mut start = 0;
@@ -131,9 +130,12 @@ impl Ingress {
             let _ = node.handle_datagram(at, id, read.source, ecn, datagram, &mut delivery);
             start = end;
             if start >= read.len {
-                return true;
+                break;
             }
         }
+        self.backlog.note_read(datagrams as u32);
+        // A buffer of which the system says nothing counts as empty.
+        self.backlog.note(id, now, arrival, || socket.receive_fill().unwrap_or(0.0));
         true
     }
 
@@ -216,6 +218,7 @@ impl<D: SuperPacketDevice> PacketMemory<PacketRef> for Delivery<'_, D> {
         inner: Range<usize>,
     ) -> PacketRef {
         self.owner = Some(connection);
+        self.backlog.note_accepted(inner.len() as u32);
         datagram.part(inner)
     }
 
