@@ -120,7 +120,7 @@ impl Backlog {
         self.is_due |= self.sockets[index].is_due(now, waited, fill) && self.read.is_of_bulk();
     }
 
-    /// Notes that so many datagrams were read.
+    /// Notes that so many datagrams were read, after those of them that were accepted.
     #[inline]
     pub(super) fn note_read(&mut self, datagrams: u32) {
         self.read.note(datagrams);
@@ -248,9 +248,9 @@ mod tests {
     fn a_flood_that_is_hardly_of_bulk_gives_none() {
         let (start, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
         let mut due = |millisecond: u32, small: u32, large: u32| {
-            backlog.note_read(small + large);
             (0..small).for_each(|_| backlog.note_accepted(499));
             (0..large).for_each(|_| backlog.note_accepted(500));
+            backlog.note_read(small + large);
             let now = start + MILLISECOND * millisecond;
             backlog.note(SocketId(0), now, now - 20 * MILLISECOND, || 0.9);
             std::mem::take(&mut backlog.is_due)
@@ -265,8 +265,8 @@ mod tests {
     #[test]
     fn refused_datagrams_give_none() {
         let (now, mut backlog) = (Instant::now() + Duration::from_secs(1), Backlog::default());
-        backlog.note_read(4_000);
         (0..999).for_each(|_| backlog.note_accepted(1_400));
+        backlog.note_read(4_000);
         backlog.note(SocketId(0), now, now - 20 * MILLISECOND, || 0.9);
         assert!(!backlog.is_due());
         backlog.note_accepted(1_400);
