@@ -256,10 +256,11 @@ mod tests {
             std::mem::take(&mut backlog.is_due)
         };
         assert_eq!((0..500).filter(|&at| due(at, 350, 100)).count(), 0, "small packets");
-        assert!((500..1_000).any(|at| due(at, 100, 100)), "bulk and its acknowledgements");
+        let dues = (500..1_000).filter(|&at| due(at, 100, 100)).count();
+        assert!(dues > 40, "bulk and its acknowledgements: {dues}");
         // What was before counts half after 4,096 datagrams, and no longer than that.
-        assert!((1_000..1_700).any(|at| !due(at, 350, 100)));
-        assert_eq!((1_700..2_000).filter(|&at| due(at, 350, 100)).count(), 0);
+        assert!((1_000..1_020).filter(|&at| due(at, 350, 100)).count() > 0);
+        assert_eq!((1_100..1_500).filter(|&at| due(at, 350, 100)).count(), 0);
     }
 
     #[test]
