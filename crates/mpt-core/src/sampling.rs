@@ -2,7 +2,7 @@
 //! peer, whatever comes.
 
 /// The usual number of packets that are chosen between two messages.
-const WANTED: u32 = 24;
+pub(crate) const WANTED: u32 = 24;
 
 /// Chooses packets by their numbers, since those that come together tell little of how delays
 /// differ; two in a row, since those that leave together tell most.
@@ -27,9 +27,9 @@ impl Sampling {
         self.every = 2 * self.every.max(1);
     }
 
-    /// Begins anew after a message.
-    pub(crate) fn restart(&mut self) {
-        self.every = self.packets / WANTED;
+    /// Begins anew after a message, with about as many chosen until the next one as are `wanted`.
+    pub(crate) fn restart(&mut self, wanted: u32) {
+        self.every = self.packets / wanted.max(1);
         self.packets = 0;
     }
 }

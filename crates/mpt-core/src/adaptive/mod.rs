@@ -422,6 +422,11 @@ impl Adaptive {
         std::mem::take(&mut self.sent)
     }
 
+    /// Returns the rate at which the path in a slot is given packets, in bytes per microsecond.
+    pub(crate) fn rate_of(&self, slot: u16) -> Option<f64> {
+        Some(self.paths.get(usize::from(slot))?.as_ref()?.model.rate())
+    }
+
     /// Returns true once when packets leave after a pause.
     #[inline]
     pub(crate) fn take_resumed(&mut self) -> bool {

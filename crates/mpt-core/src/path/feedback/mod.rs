@@ -194,9 +194,9 @@ impl Observer {
         Some(gaps.missing())
     }
 
-    /// The report is made: the next one begins.
-    pub(crate) fn reported(&mut self, now: Instant) {
-        self.sampling.restart();
+    /// The report is made: the next one begins, with about as many samples as are `wanted`.
+    pub(crate) fn reported(&mut self, now: Instant, wanted: u32) {
+        self.sampling.restart(wanted);
         self.samples.clear();
         for seen in self.paths.iter_mut().flatten() {
             seen.fresh = false;
@@ -235,7 +235,7 @@ mod tests {
                 observer.note(now.into(), 0, number, 1_000, false);
             }
             let settled = observer.seen().next().and_then(|(_, seen)| seen.settled);
-            observer.reported(now);
+            observer.reported(now, 24);
             settled
         };
         assert_eq!(come(0, &[1, 2, 5, 6]), None);
@@ -243,5 +243,19 @@ mod tests {
         assert_eq!(come(40, &[]), Some((1, 1)));
         assert_eq!(come(60, &[8]), Some((1, 1)));
         assert_eq!(come(70, &[3, 4, 9]), Some((7, 7)), "with two repairs");
+    }
+
+    #[test]
+    fn a_report_has_about_as_many_samples_as_are_wanted() {
+        let now = Instant::now();
+        let mut observer = Observer::default();
+        let mut samples = |wanted| {
+            observer.reported(now, wanted);
+            (0..500).for_each(|number| observer.note(now.into(), 0, number, 1_000, false));
+            observer.samples().len()
+        };
+        // The first report does not know how much comes.
+        assert!(samples(8) <= SAMPLES);
+        assert_eq!([samples(8), samples(24)], [10, 26], "pairs");
     }
 }

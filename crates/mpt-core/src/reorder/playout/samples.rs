@@ -1,6 +1,6 @@
 //! Packets whose delay is measured once the peer has told when they left.
 
-use crate::sampling::Sampling;
+use crate::sampling::{Sampling, WANTED};
 use crate::sequence::Sequence;
 
 /// The most packets that wait for that.
@@ -38,7 +38,7 @@ impl Samples {
     /// Keeps those for which `keep` returns true, after a message with send times.
     pub(super) fn settle(&mut self, keep: impl FnMut(&Sample) -> bool) {
         self.waiting.retain(keep);
-        self.sampling.restart();
+        self.sampling.restart(WANTED);
     }
 
     /// Forgets the packets of a path.

@@ -135,17 +135,24 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// The report of what has come is made.
-    pub(crate) fn reported(&mut self, now: Instant, id: ConnectionId) {
+    /// The report of what has come is made. The next one has about as many samples as are `wanted`.
+    pub(crate) fn reported(&mut self, now: Instant, id: ConnectionId, wanted: u32) {
         let reorder = self.connection_mut(id).and_then(|it| it.reorder.as_mut());
         if let Some(observer) = reorder.and_then(|reorder| reorder.observer_mut()) {
-            observer.reported(now);
+            observer.reported(now, wanted);
         }
     }
 
     /// True if the sender of this connection learns from reports.
     pub(crate) fn is_adaptive(&self, id: ConnectionId) -> bool {
         self.connection(id).is_some_and(|connection| connection.tally.adaptive.is_some())
+    }
+
+    /// Returns the rate at which a path of an adaptive connection is given packets, in bytes per
+    /// microsecond.
+    pub(crate) fn rate_of(&self, id: ConnectionId, path: PathId) -> Option<f64> {
+        let slot = self.paths.get(path)?.slot;
+        self.connection(id)?.tally.adaptive.as_ref()?.rate_of(slot)
     }
 
     /// Returns how many packets have left since the last call; when some of them did; and what each path was

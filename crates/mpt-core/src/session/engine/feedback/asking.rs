@@ -27,6 +27,9 @@ use crate::{ConnectionId, Tunnels};
 /// since a flow has a small window there and waits for each repair. With a quarter left it is twice as long, and four times with less: a slow start
 /// that has carried little yet is better asked late than not at all for a while.
 const INTERVAL: Duration = Duration::from_millis(5);
+/// The same where nothing is lost, as far as the peer knows. What is missing is under way over a longer path then, and
+/// reports tell of it soon enough.
+const SELDOM: Duration = Duration::from_millis(20);
 /// The shortest time between two messages, and the time after which the peer is asked where nothing was missing before: other paths may fill the gap.
 const AT_ONCE: Duration = Duration::from_millis(1);
 /// The peer says again and again what it keeps; when it no longer does, it is not asked after this time.
@@ -67,7 +70,11 @@ impl Session {
         // The usual time, since the least of many is none that packets have where delays jitter.
         let usual = |path: &SessionPath| Some(path.liveness.rtt().known()?.smoothed);
         let usual = self.paths.iter().filter_map(usual).min();
-        let every = usual.map_or(INTERVAL, |rtt| rtt.clamp(AT_ONCE, INTERVAL));
+        let every = match usual {
+            Some(rtt) if rtt < INTERVAL => rtt.max(AT_ONCE),
+            _ if losses == Losses::None => SELDOM,
+            _ => INTERVAL,
+        };
         tunnels.set_repair_time(id, time, losses);
         let until = now + KEPT_FOR;
         match &mut self.learning.asking {

@@ -7,7 +7,7 @@ use mpt_wire::control::frame::MAX_PAYLOAD_LEN;
 use mpt_wire::control::{ArrivedEntry, Message, ReceivedEntry, SentEntry, Stamp};
 use smallvec::SmallVec;
 
-use super::asking::write_missing;
+use super::asking::{AROUND, write_missing};
 use super::due::Reports;
 use crate::adaptive::{Arrived, PeerReport, Received};
 use crate::path::feedback::Sample;
@@ -17,7 +17,7 @@ use crate::session::engine::measurement::leads::probed;
 use crate::session::engine::paths::path::SessionPath;
 use crate::session::engine::shared::Shared;
 use crate::session::engine::{Destination, SessionPathId};
-use crate::{PathId, Tunnels};
+use crate::{PathId, Tunnels, sampling};
 
 /// The shortest time in which an end tells what has left, or reports what has come.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -35,6 +35,14 @@ const WANTED_FOR: Duration = Duration::from_secs(2);
 const ANNOUNCEMENTS: u8 = 2;
 /// Stamps in a message.
 const STAMPS: usize = 64;
+/// Each of both kinds of messages takes at most this share of what the way back carries, one part in so many, as long as
+/// it has no more than [`FEWEST`] entries: a download needs much of a slow way back for its acknowledgements.
+const SHARE: f64 = 40.0;
+/// The least number of stamps or times of arrival in a message.
+const FEWEST: usize = 8;
+/// The bytes of such a message besides the stamps or times, and the length of one of these.
+const BESIDES: f64 = AROUND as f64 + 60.0;
+const ENTRY: f64 = 10.0;
 
 impl Session {
     /// Tells the peer what has left and what has come, if it is time.
@@ -91,7 +99,8 @@ impl Session {
             }
         }
         self.follow_correction(id, tunnels);
-        let (sent, anchors, given) = tunnels.take_departed(id, STAMPS);
+        let most = self.most_entries(interval, tunnels).min(STAMPS);
+        let (sent, anchors, given) = tunnels.take_departed(id, most);
         self.learning.depart_at = Some(now + if sent > 0 { interval } else { SLOW });
         if sent == 0 && !announcing {
             return;
@@ -182,7 +191,8 @@ impl Session {
                 && writer.push_arrived(time, arrived.iter().copied()).is_ok()
         };
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
-        tunnels.reported(now, id);
+        let wanted = self.most_entries(reports.interval, tunnels).min(sampling::WANTED as usize);
+        tunnels.reported(now, id, wanted as u32);
     }
 
     /// The peer tells when its packets left, and wants to know when they come.
@@ -263,6 +273,13 @@ impl Session {
         tunnels.handle_peer_report(now, id, &report);
     }
 
+    /// Returns how many entries a message has at most that is sent in each `interval`.
+    fn most_entries<P: Copy>(&self, interval: Duration, tunnels: &Tunnels<P>) -> usize {
+        let path = self.quickest().and_then(|i| self.paths.get(i));
+        let path = self.link.connection().zip(path);
+        most_entries(path.and_then(|(id, path)| tunnels.rate_of(id, path.id)), interval)
+    }
+
     /// Half the least round-trip time, within bounds.
     fn interval(&self) -> Duration {
         self.quickest_rtt().map_or(LONGEST, |rtt| (rtt / 2).clamp(SHORTEST, LONGEST))
@@ -287,11 +304,41 @@ impl Session {
         now: Instant,
     ) -> Option<(Place, SessionPathId, Destination)> {
         let place = self.keys.sending(now)?;
+        let (wire_id, destination) = self.way(place, self.quickest()?)?;
+        Some((place, wire_id, destination))
+    }
+
+    /// Returns the place of the path that usually answers soonest.
+    fn quickest(&self) -> Option<usize> {
         let up = |(_, path): &(usize, &SessionPath)| path.is_up();
         let within = |path: &SessionPath| path.answers_within().unwrap_or(Duration::MAX);
         let paths = self.paths.iter().enumerate().filter(up);
-        let (i, _) = paths.min_by_key(|(_, path)| within(path))?;
-        let (wire_id, destination) = self.way(place, i)?;
-        Some((place, wire_id, destination))
+        paths.min_by_key(|(_, path)| within(path)).map(|(i, _)| i)
+    }
+}
+
+/// Returns how many entries a message has at most that is sent in each `interval` over a path of this rate, in bytes per
+/// microsecond.
+fn most_entries(rate: Option<f64>, interval: Duration) -> usize {
+    let bytes = rate.map_or(f64::INFINITY, |rate| rate * interval.as_micros() as f64 / SHARE);
+    (((bytes - BESIDES) / ENTRY) as usize).max(FEWEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_as_long_as_the_way_back_has_room_for() {
+        let most = |megabits: f64, millis| {
+            most_entries(Some(megabits / 8.0), Duration::from_millis(millis))
+        };
+        for (megabits, millis) in [(1.0, 10), (2.0, 20), (3.0, 20)] {
+            assert_eq!(most(megabits, millis), FEWEST, "{megabits} Mbit/s");
+        }
+        // A fortieth of 10 Mbit/s for 20 ms, less 146 bytes, is 479 bytes.
+        assert_eq!(most(10.0, 20), 47);
+        assert_eq!(most(10.0, 10), 16);
+        assert!(most(20.0, 20) >= STAMPS && most_entries(None, SHORTEST) >= STAMPS);
     }
 }
