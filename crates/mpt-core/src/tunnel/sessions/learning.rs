@@ -149,10 +149,11 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// Returns the rate at which a path of an adaptive connection is given packets, in bytes per
-    /// microsecond.
-    pub(crate) fn rate_of(&self, id: ConnectionId, path: PathId) -> Option<f64> {
+    /// second.
+    pub(crate) fn rate_of(&self, id: ConnectionId, path: PathId) -> Option<u64> {
         let slot = self.paths.get(path)?.slot;
-        self.connection(id)?.tally.adaptive.as_ref()?.rate_of(slot)
+        let rate = self.connection(id)?.tally.adaptive.as_ref()?.rate_of(slot)?;
+        Some((rate * 1e6) as u64)
     }
 
     /// Returns how many packets have left since the last call; when some of them did; and what each path was

@@ -37,12 +37,12 @@ const ANNOUNCEMENTS: u8 = 2;
 const STAMPS: usize = 64;
 /// Each of both kinds of messages takes at most this share of what the way back carries, one part in so many, as long as
 /// it has no more than [`FEWEST`] entries: a download needs much of a slow way back for its acknowledgements.
-const SHARE: f64 = 40.0;
+const SHARE: u64 = 40;
 /// The least number of stamps or times of arrival in a message.
 const FEWEST: usize = 8;
 /// The bytes of such a message besides the stamps or times, and the length of one of these.
-const BESIDES: f64 = AROUND as f64 + 60.0;
-const ENTRY: f64 = 10.0;
+const BESIDES: u64 = AROUND + 60;
+const ENTRY: u64 = 10;
 
 impl Session {
     /// Tells the peer what has left and what has come, if it is time.
@@ -191,8 +191,8 @@ impl Session {
                 && writer.push_arrived(time, arrived.iter().copied()).is_ok()
         };
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
-        let wanted = self.most_entries(reports.interval, tunnels).min(sampling::WANTED as usize);
-        tunnels.reported(now, id, wanted as u32);
+        let most = u32::try_from(self.most_entries(reports.interval, tunnels));
+        tunnels.reported(now, id, most.unwrap_or(u32::MAX).min(sampling::WANTED));
     }
 
     /// The peer tells when its packets left, and wants to know when they come.
@@ -318,10 +318,11 @@ impl Session {
 }
 
 /// Returns how many entries a message has at most that is sent in each `interval` over a path of this rate, in bytes per
-/// microsecond.
-fn most_entries(rate: Option<f64>, interval: Duration) -> usize {
-    let bytes = rate.map_or(f64::INFINITY, |rate| rate * interval.as_micros() as f64 / SHARE);
-    (((bytes - BESIDES) / ENTRY) as usize).max(FEWEST)
+/// second.
+fn most_entries(rate: Option<u64>, interval: Duration) -> usize {
+    let millis = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+    let bytes = rate.unwrap_or(u64::MAX).saturating_mul(millis) / 1_000 / SHARE;
+    usize::try_from(bytes.saturating_sub(BESIDES) / ENTRY).unwrap_or(usize::MAX).max(FEWEST)
 }
 
 #[cfg(test)]
@@ -330,15 +331,15 @@ mod tests {
 
     #[test]
     fn messages_are_as_long_as_the_way_back_has_room_for() {
-        let most = |megabits: f64, millis| {
-            most_entries(Some(megabits / 8.0), Duration::from_millis(millis))
+        let most = |megabits: u64, millis| {
+            most_entries(Some(megabits * 125_000), Duration::from_millis(millis))
         };
-        for (megabits, millis) in [(1.0, 10), (2.0, 20), (3.0, 20)] {
+        for (megabits, millis) in [(1, 10), (2, 20), (3, 20)] {
             assert_eq!(most(megabits, millis), FEWEST, "{megabits} Mbit/s");
         }
         // A fortieth of 10 Mbit/s for 20 ms, less 146 bytes, is 479 bytes.
-        assert_eq!(most(10.0, 20), 47);
-        assert_eq!(most(10.0, 10), 16);
-        assert!(most(20.0, 20) >= STAMPS && most_entries(None, SHORTEST) >= STAMPS);
+        assert_eq!(most(10, 20), 47);
+        assert_eq!(most(10, 10), 16);
+        assert!(most(20, 20) >= STAMPS && most_entries(None, SHORTEST) >= STAMPS);
     }
 }
