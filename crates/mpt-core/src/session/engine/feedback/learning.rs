@@ -38,8 +38,9 @@ const STAMPS: usize = 64;
 /// Each of both kinds of messages takes at most this share of what the way back carries, one part in so many, as long as
 /// it has no more than [`FEWEST`] entries: a download needs much of a slow way back for its acknowledgements.
 const SHARE: u64 = 40;
-/// The least number of stamps or times of arrival in a message.
-const FEWEST: usize = 8;
+/// The least number of stamps or times of arrival in a message, for each path that works: reports about many slow paths
+/// travel over one of them.
+const FEWEST: usize = 4;
 /// The bytes of such a message besides the stamps or times, and the length of one of these.
 const BESIDES: u64 = AROUND + 60;
 const ENTRY: u64 = 10;
@@ -277,7 +278,9 @@ impl Session {
     fn most_entries<P: Copy>(&self, interval: Duration, tunnels: &Tunnels<P>) -> usize {
         let path = self.quickest().and_then(|i| self.paths.get(i));
         let path = self.link.connection().zip(path);
-        most_entries(path.and_then(|(id, path)| tunnels.rate_of(id, path.id)), interval)
+        let rate = path.and_then(|(id, path)| tunnels.rate_of(id, path.id));
+        let paths = self.paths.iter().filter(|path| path.is_up()).count();
+        most_entries(rate, interval).max(FEWEST * paths)
     }
 
     /// Half the least round-trip time, within bounds.
@@ -318,11 +321,11 @@ impl Session {
 }
 
 /// Returns how many entries a message has at most that is sent in each `interval` over a path of this rate, in bytes per
-/// second.
+/// second, unless these are too few.
 fn most_entries(rate: Option<u64>, interval: Duration) -> usize {
     let millis = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
     let bytes = rate.unwrap_or(u64::MAX).saturating_mul(millis) / 1_000 / SHARE;
-    usize::try_from(bytes.saturating_sub(BESIDES) / ENTRY).unwrap_or(usize::MAX).max(FEWEST)
+    usize::try_from(bytes.saturating_sub(BESIDES) / ENTRY).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -335,7 +338,7 @@ mod tests {
             most_entries(Some(megabits * 125_000), Duration::from_millis(millis))
         };
         for (megabits, millis) in [(1, 10), (2, 20), (3, 20)] {
-            assert_eq!(most(megabits, millis), FEWEST, "{megabits} Mbit/s");
+            assert!(most(megabits, millis) <= 2 * FEWEST, "{megabits} Mbit/s");
         }
         // A fortieth of 10 Mbit/s for 20 ms, less 146 bytes, is 479 bytes.
         assert_eq!(most(10, 20), 47);
