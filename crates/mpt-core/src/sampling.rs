@@ -2,7 +2,7 @@
 //! peer, whatever comes.
 
 /// The usual number of packets that are chosen between two messages.
-pub(crate) const WANTED: u32 = 24;
+pub(crate) const WANTED: usize = 24;
 
 /// Chooses packets by their numbers, since those that come together tell little of how delays
 /// differ; two in a row, since those that leave together tell most.
@@ -28,8 +28,8 @@ impl Sampling {
     }
 
     /// Begins anew after a message, with about as many chosen until the next one as are `wanted`.
-    pub(crate) fn restart(&mut self, wanted: u32) {
-        self.every = self.packets / wanted.max(1);
+    pub(crate) fn restart(&mut self, wanted: usize) {
+        self.every = self.packets / wanted.max(1) as u32;
         self.packets = 0;
     }
 }

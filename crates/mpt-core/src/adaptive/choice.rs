@@ -34,7 +34,7 @@ impl Adaptive {
         let mut considered = Considered::default();
         let mut next = None;
         while let Some(slot) = considered.next(self, false) {
-            let Some(Some(path)) = self.paths.get(usize::from(slot)) else { continue };
+            let Some(path) = self.path_at(slot) else { continue };
             if !considered.is_worth_it(path, waiting) {
                 continue;
             }
@@ -120,7 +120,7 @@ impl Considered {
         loop {
             let slot = *adaptive.order.get(self.place)?;
             self.place += 1;
-            let Some(Some(path)) = adaptive.paths.get(usize::from(slot)) else { continue };
+            let Some(path) = adaptive.path_at(slot) else { continue };
             let takes_part = path.role.carries_bulk() || (adaptive.bulk == 0 && self.place == 1);
             if takes_part && (!ipv6 || path.ipv6) {
                 return Some(slot);

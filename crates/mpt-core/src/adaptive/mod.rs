@@ -233,6 +233,12 @@ impl Adaptive {
         self.paths.iter().enumerate().filter_map(|(slot, path)| Some((slot, path.as_ref()?)))
     }
 
+    /// Returns the path in a slot, if there is one.
+    #[inline]
+    fn path_at(&self, slot: u16) -> Option<&Sender> {
+        self.paths.get(usize::from(slot))?.as_ref()
+    }
+
     /// Returns true if a packet may leave without waiting behind another one.
     #[inline]
     pub(crate) fn is_free(&self) -> bool {
@@ -251,8 +257,7 @@ impl Adaptive {
     /// Returns true while a path has shown no bottleneck, and its rate grows to find one.
     #[inline]
     pub(crate) fn is_looking(&self, slot: u16) -> bool {
-        let path = self.paths.get(usize::from(slot)).and_then(Option::as_ref);
-        path.is_some_and(|path| !path.model.is_bottleneck())
+        self.path_at(slot).is_some_and(|path| !path.model.is_bottleneck())
     }
 
     /// Sends copies of a packet of `bytes` bytes that has just left over `slot` over the paths on
@@ -424,7 +429,7 @@ impl Adaptive {
 
     /// Returns the rate at which the path in a slot is given packets, in bytes per microsecond.
     pub(crate) fn rate_of(&self, slot: u16) -> Option<f64> {
-        Some(self.paths.get(usize::from(slot))?.as_ref()?.model.rate())
+        Some(self.path_at(slot)?.model.rate())
     }
 
     /// Returns true once when packets leave after a pause.

@@ -85,7 +85,7 @@ impl Adaptive {
     /// Returns the log entry of a number that was sent over a path, as itself or as a copy.
     pub(super) fn sent(&self, slot: u16, number: u32) -> Option<Sent> {
         let own = self.log.find(number).filter(|sent| sent.slot == Some(slot));
-        own.or_else(|| self.paths.get(usize::from(slot))?.as_ref()?.copies.find(number))
+        own.or_else(|| self.path_at(slot)?.copies.find(number))
     }
 
     fn handle_received(&mut self, now: i64, at: i64, received: Received) {

@@ -40,7 +40,7 @@ impl Adaptive {
     pub(super) fn assign_roles(&mut self, now: i64) {
         let mut candidates: SmallVec<[Candidate; 8]> = SmallVec::new();
         for (place, &slot) in self.order.iter().enumerate() {
-            let Some(Some(path)) = self.paths.get(usize::from(slot)) else { continue };
+            let Some(path) = self.path_at(slot) else { continue };
             let (counted, loss) = (path.model.loss().0, path.loss());
             let known = if path.model.sigma() > 0.0 { KNOWN } else { KNOWN_STILL };
             if counted >= known || path.surveyed.is_some() || place == 0 || path.role == Role::Bulk

@@ -20,7 +20,7 @@ impl Adaptive {
     /// those the shortest.
     pub(crate) fn way_for_symbol(&self, used: &[u16]) -> Option<u16> {
         let ways = self.order.iter().filter_map(|&slot| {
-            let path = self.paths.get(usize::from(slot))?.as_ref()?;
+            let path = self.path_at(slot)?;
             let class = ((path.loss() + 0.001).ln() / 4_f64.ln()).round() as i32;
             Some((used.contains(&slot), class, path.delay + path.model.queue(), slot))
         });

@@ -4,7 +4,7 @@
 //! ends with the arrival of a datagram. A flow of TCP fills 16 MiB then, which are 50 ms at 2.6 Gbit/s and half a second at 300 Mbit/s, until the
 //! kernel drops what comes, whoever sent it. So one packet of bulk gets a signal before: a mark if its transport knows ECN, or it is dropped. It has
 //! been received and put in order by then, so nothing asks for it again, and no path counts it as lost. Of several flows the one that sends the most
-//! is hit the most often.
+//! is hit the most often. Where hardly any datagram brings bulk the queue is that of others, and bulk gets no signal.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ const HALF: f64 = 0.5;
 /// The signals after which they become no more frequent than one in 10 ms: where a flood of small packets stands in the socket, bulk has to be left
 /// something.
 const MOST: u32 = 100;
-/// The part of all datagrams, one in so many, that bulk makes up at least if the queue is that of bulk. Its acknowledgements may be as many again.
+/// The least part of all datagrams, one in so many, that brings bulk where the queue is that of bulk: its acknowledgements may be as many again.
 const OF_BULK: u32 = 4;
 /// The datagrams after which older ones count half.
 const LATELY: u32 = 4_096;
@@ -33,7 +33,7 @@ const LATELY: u32 = 4_096;
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     sockets: Vec<Queue>,
-    /// What was read lately.
+    /// The datagrams read lately.
     read: Read,
     /// True if the next packet of bulk gets a signal.
     is_due: bool,
@@ -41,11 +41,11 @@ pub(super) struct Backlog {
     pub(super) dropped: u64,
 }
 
-/// What was read lately from all sockets.
+/// The datagrams read lately from all sockets.
 #[derive(Debug, Default)]
 struct Read {
     datagrams: u32,
-    /// Those that brought a packet of bulk, and were accepted.
+    /// The accepted datagrams that brought a packet of bulk.
     bulk: u32,
 }
 

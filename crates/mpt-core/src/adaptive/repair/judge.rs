@@ -349,8 +349,7 @@ impl Adaptive {
         slot: Option<u16>,
         left: i64,
     ) -> bool {
-        let path = slot.and_then(|slot| self.paths.get(usize::from(slot))?.as_ref());
-        let Some(path) = path else { return true };
+        let Some(path) = slot.and_then(|slot| self.path_at(slot)) else { return true };
         if !path.member.up {
             return true;
         }

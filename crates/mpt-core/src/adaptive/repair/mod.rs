@@ -415,14 +415,14 @@ impl Adaptive {
     /// Returns true unless a path is known to lose next to nothing. There is time for one try, so that a repair over any
     /// other path leaves over a second one, too.
     fn may_lose_a_repair(&self, slot: u16) -> bool {
-        let path = self.paths.get(usize::from(slot)).and_then(Option::as_ref);
+        let path = self.path_at(slot);
         path.is_none_or(|path| path.kind != Kind::Clean || path.loss() > LITTLE)
     }
 
     /// Returns the paths that may carry repairs.
     fn ways_in_use(&self) -> impl Iterator<Item = (u16, &super::path::Sender)> {
         self.order.iter().filter_map(|&slot| {
-            let path = self.paths.get(usize::from(slot))?.as_ref()?;
+            let path = self.path_at(slot)?;
             Some((slot, path)).filter(|_| self.bulk == 0 || path.role.carries_bulk())
         })
     }

@@ -195,7 +195,7 @@ impl Observer {
     }
 
     /// The report is made: the next one begins, with about as many samples as are `wanted`.
-    pub(crate) fn reported(&mut self, now: Instant, wanted: u32) {
+    pub(crate) fn reported(&mut self, now: Instant, wanted: usize) {
         self.sampling.restart(wanted);
         self.samples.clear();
         for seen in self.paths.iter_mut().flatten() {

@@ -15,7 +15,7 @@ pub(super) struct Sample {
     pub(super) arrival: i64,
 }
 
-/// The packets.
+/// The packets that wait to be measured.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     waiting: Vec<Sample>,

@@ -136,7 +136,7 @@ impl<P: Copy> Tunnels<P> {
     }
 
     /// The report of what has come is made. The next one has about as many samples as are `wanted`.
-    pub(crate) fn reported(&mut self, now: Instant, id: ConnectionId, wanted: u32) {
+    pub(crate) fn reported(&mut self, now: Instant, id: ConnectionId, wanted: usize) {
         let reorder = self.connection_mut(id).and_then(|it| it.reorder.as_mut());
         if let Some(observer) = reorder.and_then(|reorder| reorder.observer_mut()) {
             observer.reported(now, wanted);

@@ -27,8 +27,8 @@ use crate::{ConnectionId, Tunnels};
 /// since a flow has a small window there and waits for each repair. With a quarter left it is twice as long, and four times with less: a slow start
 /// that has carried little yet is better asked late than not at all for a while.
 const INTERVAL: Duration = Duration::from_millis(5);
-/// The same where nothing is lost, as far as the peer knows. What is missing is under way over a longer path then, and
-/// reports tell of it soon enough.
+/// Time between two messages where nothing is lost, as far as the peer knows: missing packets are under way over a longer
+/// path then, and reports name them soon enough.
 const SELDOM: Duration = Duration::from_millis(20);
 /// The shortest time between two messages, and the time after which the peer is asked where nothing was missing before: other paths may fill the gap.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -65,8 +65,7 @@ impl Session {
             1 => Losses::Possible,
             _ => Losses::Known,
         };
-        let paths = self.paths.iter().filter(|path| path.is_up()).count();
-        let time = self.quickest_rtt().map(|rtt| held(rtt, paths));
+        let time = self.quickest_rtt().map(|rtt| held(rtt, self.working_paths()));
         // The usual time, since the least of many is none that packets have where delays jitter.
         let usual = |path: &SessionPath| Some(path.liveness.rtt().known()?.smoothed);
         let usual = self.paths.iter().filter_map(usual).min();

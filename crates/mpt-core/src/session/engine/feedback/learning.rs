@@ -35,14 +35,15 @@ const WANTED_FOR: Duration = Duration::from_secs(2);
 const ANNOUNCEMENTS: u8 = 2;
 /// Stamps in a message.
 const STAMPS: usize = 64;
-/// Each of both kinds of messages takes at most this share of what the way back carries, one part in so many, as long as
-/// it has no more than [`FEWEST`] entries: a download needs much of a slow way back for its acknowledgements.
+/// The share of a path, one part in so many, that the times of departure and the reports may each take, unless that is
+/// less than [`FEWEST`] entries: a download needs a slow way back for its acknowledgements.
 const SHARE: u64 = 40;
 /// The least number of stamps or times of arrival in a message, for each path that works: reports about many slow paths
 /// travel over one of them.
 const FEWEST: usize = 4;
-/// The bytes of such a message besides the stamps or times, and the length of one of these.
+/// The bytes of a frame of either kind besides its stamps or times of arrival.
 const BESIDES: u64 = AROUND + 60;
+/// The length of a stamp or of a time of arrival.
 const ENTRY: u64 = 10;
 
 impl Session {
@@ -192,8 +193,8 @@ impl Session {
                 && writer.push_arrived(time, arrived.iter().copied()).is_ok()
         };
         self.send(shared, place, wire_id, destination, write, MAX_PAYLOAD_LEN);
-        let most = u32::try_from(self.most_entries(reports.interval, tunnels));
-        tunnels.reported(now, id, most.unwrap_or(u32::MAX).min(sampling::WANTED));
+        let most = self.most_entries(reports.interval, tunnels);
+        tunnels.reported(now, id, most.min(sampling::WANTED));
     }
 
     /// The peer tells when its packets left, and wants to know when they come.
@@ -274,13 +275,17 @@ impl Session {
         tunnels.handle_peer_report(now, id, &report);
     }
 
-    /// Returns how many entries a message has at most that is sent in each `interval`.
+    /// Returns the greatest number of entries of a message that is sent in each `interval`.
     fn most_entries<P: Copy>(&self, interval: Duration, tunnels: &Tunnels<P>) -> usize {
         let path = self.quickest().and_then(|i| self.paths.get(i));
-        let path = self.link.connection().zip(path);
-        let rate = path.and_then(|(id, path)| tunnels.rate_of(id, path.id));
-        let paths = self.paths.iter().filter(|path| path.is_up()).count();
-        most_entries(rate, interval).max(FEWEST * paths)
+        let way = self.link.connection().zip(path);
+        let rate = way.and_then(|(id, path)| tunnels.rate_of(id, path.id));
+        room(rate, interval, self.working_paths())
+    }
+
+    /// Returns the number of paths that work.
+    pub(crate) fn working_paths(&self) -> usize {
+        self.paths.iter().filter(|path| path.is_up()).count()
     }
 
     /// Half the least round-trip time, within bounds.
@@ -320,12 +325,13 @@ impl Session {
     }
 }
 
-/// Returns how many entries a message has at most that is sent in each `interval` over a path of this rate, in bytes per
-/// second, unless these are too few.
-fn most_entries(rate: Option<u64>, interval: Duration) -> usize {
+/// Returns how many entries fit into [`SHARE`] of a path of this rate, in bytes per second, where a message leaves in each
+/// `interval`; and [`FEWEST`] for each of so many `paths` at the least.
+fn room(rate: Option<u64>, interval: Duration, paths: usize) -> usize {
     let millis = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
     let bytes = rate.unwrap_or(u64::MAX).saturating_mul(millis) / 1_000 / SHARE;
-    usize::try_from(bytes.saturating_sub(BESIDES) / ENTRY).unwrap_or(usize::MAX)
+    let entries = bytes.saturating_sub(BESIDES) / ENTRY;
+    usize::try_from(entries).unwrap_or(usize::MAX).max(FEWEST * paths)
 }
 
 #[cfg(test)]
@@ -334,15 +340,16 @@ mod tests {
 
     #[test]
     fn messages_are_as_long_as_the_way_back_has_room_for() {
-        let most = |megabits: u64, millis| {
-            most_entries(Some(megabits * 125_000), Duration::from_millis(millis))
+        let entries = |megabits: u64, millis, paths| {
+            room(Some(megabits * 125_000), Duration::from_millis(millis), paths)
         };
         for (megabits, millis) in [(1, 10), (2, 20), (3, 20)] {
-            assert!(most(megabits, millis) <= 2 * FEWEST, "{megabits} Mbit/s");
+            assert_eq!(entries(megabits, millis, 2), 2 * FEWEST, "{megabits} Mbit/s");
         }
         // A fortieth of 10 Mbit/s for 20 ms, less 146 bytes, is 479 bytes.
-        assert_eq!(most(10, 20), 47);
-        assert_eq!(most(10, 10), 16);
-        assert!(most(20, 20) >= STAMPS && most_entries(None, SHORTEST) >= STAMPS);
+        assert_eq!(entries(10, 20, 2), 47);
+        assert_eq!(entries(10, 10, 2), 16);
+        assert_eq!(entries(10, 10, 32), 32 * FEWEST);
+        assert!(entries(20, 20, 2) >= STAMPS && room(None, SHORTEST, 2) >= STAMPS);
     }
 }
