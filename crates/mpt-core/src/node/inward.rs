@@ -80,6 +80,13 @@ impl<P: Copy> Node<P> {
     /// Delivers packets that were restored from symbols. One for which there is no memory is lost after all.
     #[inline]
     fn deliver_restored<M: PacketMemory<P>>(&mut self, now: Instant, memory: &mut M) {
+        if self.tunnels.has_restored() {
+            self.deliver_all_restored(now, memory);
+        }
+    }
+
+    #[cold]
+    fn deliver_all_restored<M: PacketMemory<P>>(&mut self, now: Instant, memory: &mut M) {
         while let Some((accepted, restored)) = self.tunnels.take_restored() {
             if let Some(packet) = memory.restored(accepted.connection(), &restored.packet) {
                 self.tunnels.receive(now, &accepted, packet, memory);

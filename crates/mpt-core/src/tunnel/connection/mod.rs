@@ -395,6 +395,7 @@ impl<P: Copy> Connection<P> {
     }
 
     /// Lowers the MSS option of a SYN from the peer to what fits.
+    #[inline(always)]
     fn clamp_mss(&mut self, summary: &ip::Summary, inner: &mut [u8]) {
         let mtu = match summary.version {
             ip::Version::V6 => self.inner_mtu_ipv6().unwrap_or(IPV6_MINIMUM),
@@ -406,6 +407,7 @@ impl<P: Copy> Connection<P> {
     }
 
     /// Returns what a packet from the peer is to the play-out.
+    #[inline(always)]
     fn class_for_play_out(&self, summary: &ip::Summary, inner: &[u8]) -> Class {
         match &self.reorder {
             Some(reorder) if reorder.classifies() => {

@@ -46,7 +46,8 @@ impl Sources {
     }
 
     /// Returns true if the address is in one of the prefixes.
-    #[inline]
+    // Of every packet that arrives.
+    #[inline(always)]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = match address {
             IpAddr::V4(address) => mapped(address.into()),

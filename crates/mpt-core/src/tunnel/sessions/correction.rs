@@ -52,14 +52,14 @@ impl<P: Copy> Tunnels<P> {
         }
     }
 
-    /// Takes the next packet that was restored, and how to deliver it. One that is refused is counted.
+    /// Returns true if packets may have been restored that are to be delivered.
     #[inline]
-    pub(crate) fn take_restored(&mut self) -> Option<(AcceptedDatagram, Restored)> {
-        if self.restored.is_empty() { None } else { self.next_restored() }
+    pub(crate) fn has_restored(&self) -> bool {
+        !self.restored.is_empty()
     }
 
-    #[cold]
-    fn next_restored(&mut self) -> Option<(AcceptedDatagram, Restored)> {
+    /// Takes the next packet that was restored, and how to deliver it. One that is refused is counted.
+    pub(crate) fn take_restored(&mut self) -> Option<(AcceptedDatagram, Restored)> {
         loop {
             let &id = self.restored.last()?;
             let connection = self.connections.get_mut(id);
