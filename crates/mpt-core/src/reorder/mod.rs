@@ -71,7 +71,7 @@ const MIN_STALL: Duration = Duration::from_secs(1);
 /// The receive window of one connection. `P` is the handle of a packet.
 ///
 /// A daemon may have thousands of them, each called once in a while: what a packet in order needs
-/// stands in the first 128 bytes.
+/// stands in the first three cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct ReorderBuffer<P> {
@@ -91,9 +91,10 @@ pub struct ReorderBuffer<P> {
     /// The arrival of the first packet that did not advance the window, after the last one that
     /// did; `None` if the last one did.
     stalled_since: Option<u64>,
-    clock: Clock,
     history: History,
     evidence: Evidence,
+    clock: Clock,
+    /// Its first field is the last thing that a packet in order needs.
     counters: Counters,
 
     /// The event after which the number due is judged again.
@@ -151,9 +152,9 @@ impl<P: Copy> ReorderBuffer<P> {
             straying: false,
             deadline: NEVER,
             stalled_since: None,
-            clock: Clock::default(),
             history: History::new(),
             evidence: Evidence::new(),
+            clock: Clock::default(),
             counters: Counters::default(),
             waiting: Waiting::Any,
             latest: 0,

@@ -35,23 +35,25 @@ fn sum_with(level: Level, bytes: &[u8]) -> u64 {
     blocks.fold(0, add_with_carry)
 }
 
-/// The sum of a block: of each 32 bits, the lower half and the higher one in lanes of their own.
+/// The sum of a block. Each lane adds 32 bits of each step, modulo 2^32, and another one the higher halves of them. What is left of the first without
+/// the higher halves are the lower ones, whose sum is less than 2^32.
 #[inline(always)]
 fn sum_block<S: Simd>(simd: S, bytes: &[u8]) -> u64 {
-    let lower_half = u32x8::splat(simd, 0xffff);
-    let mut lower = [u32x8::splat(simd, 0); 2];
-    let mut higher = lower;
+    let mut both = [u32x8::splat(simd, 0); 2];
+    let mut higher = both;
     let mut steps = bytes.chunks_exact(STEP);
     for step in &mut steps {
-        for (half, (lower, higher)) in
-            step.chunks_exact(STEP / 2).zip(lower.iter_mut().zip(&mut higher))
+        for (half, (both, higher)) in
+            step.chunks_exact(STEP / 2).zip(both.iter_mut().zip(&mut higher))
         {
             let words: u32x8<S> = u8x32::from_slice(simd, half).bitcast();
-            *lower += words & lower_half;
+            *both += words;
             *higher += words >> 16;
         }
     }
-    let lanes: [u32; 8] = (lower[0] + lower[1] + higher[0] + higher[1]).into();
+    let higher = higher[0] + higher[1];
+    let lower = both[0] + both[1] - (higher << 16);
+    let lanes: [u32; 8] = (lower + higher).into();
     add_with_carry(lanes.into_iter().map(u64::from).sum(), words::sum(steps.remainder()))
 }
 
