@@ -20,6 +20,7 @@ use crate::processes::daemon;
 use crate::results::record::Record;
 use crate::results::samples::Samples;
 
+use flow::Transfer;
 use tables::SIDES;
 pub(crate) use tables::tables;
 
@@ -46,6 +47,12 @@ pub(crate) struct Options {
     /// Duration of one transfer
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
+    /// Paths of the tunnel
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    paths: u8,
+    /// TCP flows of a transfer
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=100))]
+    flows: u8,
     /// Pairs of a run of all benchmarks
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     bench_pairs: u32,
@@ -64,6 +71,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     anyhow::ensure!(benches[0].len() == benches[1].len(), "as many benchmarks without as with");
     let machine = machine::facts(&[&programs[0], Path::new("iperf3")]);
     let duration = Duration::from_secs(options.seconds);
+    let transfer = Transfer { duration, paths: options.paths, flows: options.flows };
     let each = duration + Duration::from_secs(1);
     let runs = if benches[0].is_empty() { 0 } else { options.bench_pairs };
     let mut progress = Progress::new(each * options.pairs * 2 + benches::DURATION * runs * 2);
@@ -71,7 +79,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     for pair in 0..options.pairs {
         for side in order(pair) {
             progress.step(&format!("pair {}, {}", pair + 1, SIDES[side]), each);
-            flow::measure(&programs[side], SIDES[side], duration, &mut samples, interrupt)
+            flow::measure(&programs[side], SIDES[side], &transfer, &mut samples, interrupt)
                 .with_context(|| format!("pair {}, {}", pair + 1, SIDES[side]))?;
         }
     }
@@ -83,8 +91,7 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
         }
     }
     progress.finish();
-    let mut extent =
-        format!("{} pairs of one TCP flow for {} s, one path", options.pairs, options.seconds);
+    let mut extent = format!("{} pairs of {transfer}", options.pairs);
     if runs > 0 {
         extent += &format!("; {runs} pairs of each benchmark for {}", benches::EXTENT);
     }

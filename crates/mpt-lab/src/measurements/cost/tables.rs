@@ -45,6 +45,8 @@ struct Line {
     without: String,
     /// Median of the pairs' ratios, with the smallest and the largest.
     ratio: String,
+    /// The 95 % confidence interval of that median.
+    interval: String,
 }
 
 fn lines(record: &Record) -> Vec<Line> {
@@ -62,6 +64,8 @@ fn lines(record: &Record) -> Vec<Line> {
             with: spread(statistics::median(with), with),
             without: spread(statistics::median(without), without),
             ratio: spread(statistics::median(&ratios), &ratios),
+            interval: statistics::median_interval(&ratios)
+                .map_or_else(String::new, |(from, to)| format!("{from:.3} to {to:.3}")),
         }
     };
     transfers.into_iter().chain(benches).map(line).collect()
@@ -70,6 +74,7 @@ fn lines(record: &Record) -> Vec<Line> {
 fn title(name: &str) -> String {
     match name {
         "goodput" => "one TCP flow, Gbit/s".into(),
+        "goodput-together" => "all TCP flows, Gbit/s".into(),
         "cpu-send" => "CPU time at the sending end, s/GB".into(),
         "cpu-receive" => "CPU time at the receiving end, s/GB".into(),
         _ => format!("{}, ns", name.strip_prefix("bench/").unwrap_or(name)),
@@ -85,7 +90,7 @@ fn markdown(record: &Record) -> String {
         escaped(&record.extent)
     );
     for line in lines(record) {
-        let Line { figure, with, without, ratio } = line;
+        let Line { figure, with, without, ratio, .. } = line;
         text += &format!("| {} | {with} | {without} | {ratio} |\n", escaped(&figure));
     }
     let benches: Vec<f64> = benches(record);
@@ -112,9 +117,10 @@ fn benches(record: &Record) -> Vec<f64> {
 
 /// Returns the table for a terminal.
 pub(super) fn terminal(record: &Record) -> Table {
-    let mut table = Table::ruled(["figure", "with", "without", "with / without"]);
-    for Line { figure, with, without, ratio } in lines(record) {
-        table.row([figure, with, without, ratio]);
+    let columns = ["figure", "with", "without", "with / without", "95 % of its median"];
+    let mut table = Table::ruled(columns);
+    for Line { figure, with, without, ratio, interval } in lines(record) {
+        table.row([figure, with, without, ratio, interval]);
     }
     table
 }
