@@ -1,9 +1,12 @@
 //! The Internet checksum (RFC 1071) and its incremental update (RFC 1624).
 
+mod carry;
 mod vector;
 mod words;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+
+use self::carry::{add_with_carry, fold};
 
 /// A ones'-complement sum under way, folded late.
 ///
@@ -123,22 +126,6 @@ fn sum_native(bytes: &[u8]) -> u64 {
         return words::sum(bytes);
     }
     vector::sum(bytes)
-}
-
-/// Ones'-complement addition of 64-bit numbers: 2^64 is 1 modulo 0xffff.
-#[inline]
-const fn add_with_carry(a: u64, b: u64) -> u64 {
-    let (sum, carry) = a.overflowing_add(b);
-    sum + carry as u64
-}
-
-#[inline]
-const fn fold(sum: u64) -> u16 {
-    let sum = (sum & 0xffff_ffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    (sum & 0xffff) as u16
 }
 
 #[cfg(test)]

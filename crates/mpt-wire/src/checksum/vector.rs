@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use fearless_simd::{Level, Simd, SimdBase, dispatch, prelude::*, u8x32, u32x8};
 
-use super::{add_with_carry, words};
+use super::carry::add_with_carry;
+use super::words;
 
 /// Bytes that are added in one step. What is shorter is left to the general registers.
 pub(super) const STEP: usize = 64;
@@ -59,7 +60,7 @@ fn sum_block<S: Simd>(simd: S, bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fold;
+    use super::super::carry::fold;
     use super::*;
 
     #[test]

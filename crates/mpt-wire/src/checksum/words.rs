@@ -1,6 +1,6 @@
 //! The sum of bytes by the general registers.
 
-use super::add_with_carry;
+use super::carry::add_with_carry;
 use crate::bytes::array_at;
 
 /// Returns the sum of the bytes as words in native byte order; an odd last byte is padded with zero.

@@ -23,11 +23,18 @@ pub(crate) struct Assignments {
     without_port: usize,
     /// The last answer of each socket (by the low bits of its number): datagrams of one receive batch mostly
     /// come from the same place, and a connection's paths mostly have sockets of their own.
-    last: [Option<(SocketId, SocketAddr, Option<u32>, PathId)>; LAST],
+    last: [Option<Answer>; LAST],
 }
 
 /// The number of sockets whose last answers are remembered.
 const LAST: usize = 4;
+
+/// A datagram that was looked up, and its path.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    datagram: (SocketId, SocketAddr, Option<u32>),
+    path: PathId,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tuple {
@@ -114,8 +121,8 @@ impl Assignments {
         remote: SocketAddr,
         key: Option<u32>,
     ) -> Result<PathId, DatagramDrop> {
-        if let Some((last_socket, last_remote, last_key, path)) = self.last[place(socket)]
-            && (last_socket, last_remote, last_key) == (socket, remote, key)
+        if let Some(Answer { datagram, path }) = self.last[place(socket)]
+            && datagram == (socket, remote, key)
         {
             return Ok(path);
         }
@@ -145,7 +152,7 @@ impl Assignments {
                 None => DatagramDrop::MissingKey,
             });
         };
-        self.last[place(socket)] = Some((socket, remote, key, path));
+        self.last[place(socket)] = Some(Answer { datagram: (socket, remote, key), path });
         Ok(path)
     }
 
