@@ -6,8 +6,7 @@ use mpt_wire::ip::Summary;
 
 /// Returns true if a packet is multicast, broadcast or link-local: it means "this link", and which
 /// connection that is does not follow from its addresses.
-// Of every packet that arrives.
-#[inline(always)]
+#[inline]
 pub(crate) fn stays_on_link(packet: &Summary) -> bool {
     packet.is_multicast() || packet.is_link_local()
 }
