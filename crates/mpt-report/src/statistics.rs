@@ -3,8 +3,7 @@
 /// Returns the middle value, or the mean of the two middle ones. `None` without values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    let sorted = ascending(values);
     let middle = sorted.len() / 2;
     match sorted.len() {
         0 => None,
@@ -17,8 +16,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// values, which have none.
 #[must_use]
 pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    let sorted = ascending(values);
     let count = sorted.len() as f64;
     // The number of values below the median has a binomial distribution, which is nearly a normal one.
     let below = (0.5 * (count - 1.0) - 0.98 * count.sqrt()).floor();
@@ -35,6 +33,12 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
 pub fn percentile(sorted: &[f64], percent: f64) -> f64 {
     let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
+}
+
+fn ascending(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
 }
 
 #[cfg(test)]

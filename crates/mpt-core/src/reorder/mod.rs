@@ -94,7 +94,6 @@ pub struct ReorderBuffer<P> {
     history: History,
     evidence: Evidence,
     clock: Clock,
-    /// Its first field is the last thing that a packet in order needs.
     counters: Counters,
 
     /// The event after which the number due is judged again.
@@ -127,6 +126,11 @@ pub struct ReorderBuffer<P> {
     /// Numbers that the peer will not send again.
     refused: Refused,
 }
+
+/// A packet in order needs nothing behind the first counter.
+#[cfg(target_pointer_width = "64")]
+const _: () =
+    assert!(std::mem::offset_of!(ReorderBuffer<u64>, counters) + size_of::<u64>() <= 3 * 64);
 
 /// The event after which the number due is judged again, if it stays due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ impl Sources {
     }
 
     /// Returns true if the address is in one of the prefixes.
-    // Of every packet that arrives.
+    // Every packet that arrives is looked up.
     #[inline(always)]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = match address {

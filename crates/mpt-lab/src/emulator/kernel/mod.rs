@@ -289,7 +289,7 @@ mod tests {
         socket
     }
 
-    /// What became of datagrams that were sent at once.
+    /// Datagrams that were sent at once, at their destination.
     struct Burst {
         arrived: usize,
         /// From the first that was read to the last.

@@ -13,7 +13,7 @@ use crate::results::samples::Samples;
 use crate::topology::{End, PathSpec, Topology};
 use crate::traffic::iperf::{self, Load, Server};
 
-/// What is transferred.
+/// A transfer, and the tunnel that it goes through.
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub(super) duration: Duration,
