@@ -1,6 +1,6 @@
 //! The choice of the path that carries the next packet.
 
-use super::{Adaptive, SILENCE};
+use super::Adaptive;
 
 impl Adaptive {
     /// Returns the path for a packet that leaves now: the shortest one with credit. A sparse packet
@@ -10,7 +10,7 @@ impl Adaptive {
     /// [`Pacer::lends`]: super::pacer::Pacer::lends
     #[inline]
     pub(super) fn choose(&mut self, now: i64, ipv6: bool, sparse: bool) -> Option<u16> {
-        let blind = self.unreported.is_some_and(|since| now - since > SILENCE);
+        let blind = self.silence.is_silent(now);
         let waiting = self.queue.len_bytes() as f64;
         let mut considered = Considered::default();
         while let Some(slot) = considered.next(self, ipv6) {

@@ -21,6 +21,7 @@ mod repair;
 mod report;
 mod role;
 mod set;
+mod silence;
 mod surveyed;
 mod symbols;
 mod tag;
@@ -38,6 +39,7 @@ use self::reach::Reach;
 pub(crate) use self::repair::keep::Kept;
 use self::repair::keep::{Keeper, MOST_BYTES};
 use self::repair::state::Repairs;
+use self::silence::Silence;
 pub(crate) use self::repair::{Lack, Resend};
 pub(crate) use self::repair::{QUICK, held};
 pub(crate) use self::report::{Arrived, PeerReport, Received};
@@ -73,8 +75,6 @@ const LEAST_BULK: u32 = 500;
 /// Time after which a packet that no path took is tried again, in microseconds. A timer that is due
 /// at once would be due for ever.
 const AFTER_REFUSAL: i64 = 100;
-/// Time without any report after which the peer is taken not to send reports, in microseconds.
-const SILENCE: i64 = 1_500_000;
 
 /// A segment that leaves the queue.
 #[derive(Clone, Copy, Debug)]
@@ -140,8 +140,8 @@ pub(crate) struct Adaptive {
     /// The choice of the paths whose round-trip time the flows can afford.
     reach: Reach,
     peer: Peer,
-    /// The time at which the oldest packet left that no report has followed.
-    unreported: Option<i64>,
+    /// The silence of a peer that sends no reports.
+    silence: Silence,
     /// Packets sent since [`Self::take_sent`].
     sent: u32,
     /// True while the session looks seldom, and wants to know of the next packet.
@@ -168,7 +168,7 @@ impl Adaptive {
             trying: true,
             reach: Reach::default(),
             peer: Peer::default(),
-            unreported: None,
+            silence: Silence::default(),
             sent: 0,
             idle: true,
             refused_at: None,
@@ -310,7 +310,7 @@ impl Adaptive {
             self.reach.note_other();
         }
         self.sent = self.sent.saturating_add(1);
-        self.unreported.get_or_insert(now);
+        self.silence.note_sent(now);
     }
 
     /// Gives a packet of `bytes` bytes in all a place at which the owner keeps it.

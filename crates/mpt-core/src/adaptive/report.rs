@@ -59,7 +59,11 @@ impl Adaptive {
         }
         let clock = Clock { id: report.clock, last: report.time, micros: at };
         self.peer.clock = Some(clock);
-        self.unreported = None;
+        if self.silence.is_silent(micros) {
+            // What left without credit is not to be paid for by the packets that follow.
+            self.paths.iter_mut().flatten().for_each(|path| path.pacer.release(micros));
+        }
+        self.silence.note_report();
 
         for &Arrived { slot, number, time } in report.arrived {
             if let Some(sent) = self.sent(slot, number)
@@ -205,6 +209,51 @@ mod tests {
             let counters = adaptive.peer.counters[0].expect("counters");
             assert_eq!((counters.total, counters.all_packets), (0, 0));
         }
+    }
+
+    /// A sender over one path of 19 Mbit/s, as far as is known.
+    fn sender(start: Instant) -> Adaptive {
+        let mut adaptive = Adaptive::new(start);
+        adaptive.set(0, Some(Member { weight: 1, tier: 0, up: true, identity: 0 }), 36);
+        let mut rtt = crate::session::Rtt::new();
+        rtt.record(Duration::from_micros(400));
+        adaptive.set_rtt(0, rtt.known().expect("a sample"));
+        adaptive
+    }
+
+    /// Returns how many of `most` packets leave at once, from `number` on.
+    fn leave(adaptive: &mut Adaptive, now: Instant, number: u32, most: u32) -> u32 {
+        let micros = adaptive.micros(now);
+        let leaves = |&n: &u32| adaptive.leave(micros, number + n, 1_400, false).is_some();
+        (0..most).take_while(leaves).count() as u32
+    }
+
+    /// The packets of the handshake had no report. When the flow began, all of its first packets left until
+    /// the first report, and then none for as long as the path would have taken for them: 0.3 s.
+    #[test]
+    fn a_flow_that_begins_some_time_after_its_handshake_is_paced() {
+        let start = Instant::now();
+        let mut adaptive = sender(start);
+        assert_eq!(leave(&mut adaptive, start, 0, 1), 1);
+        let left = leave(&mut adaptive, start + Duration::from_secs(3), 1, 1_000);
+        assert!((1..10).contains(&left), "{left}");
+    }
+
+    /// A report that comes after all finds the path as if it had been idle.
+    #[test]
+    fn what_left_while_the_peer_was_silent_holds_nothing_up() {
+        let start = Instant::now();
+        let mut adaptive = sender(start);
+        let (mut now, mut number) = (start, 0);
+        while now < start + Duration::from_secs(2) {
+            number += leave(&mut adaptive, now, number, 1);
+            now += Duration::from_millis(10);
+        }
+        assert_eq!(leave(&mut adaptive, now, number, 1_000), 1_000);
+        let report = PeerReport { clock: 1, time: 1, arrived: &[], received: &[] };
+        adaptive.handle_report(now, &report);
+        let left = leave(&mut adaptive, now + Duration::from_millis(1), number + 1_000, 1_000);
+        assert!((1..10).contains(&left), "{left}");
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::harness::{Collector, origin};
 
-const TCP: Class = Class::Payload { flow: 0 };
+const TCP: Class = Class::Payload { flow: 0, large: true };
 
 const fn class(tcp: bool) -> Class {
     if tcp { TCP } else { Class::Other }

@@ -16,6 +16,8 @@ pub enum Class {
     Payload {
         /// A hash of its flow.
         flow: u32,
+        /// It is so large that a bulk flow may consist of such packets.
+        large: bool,
     },
     /// A TCP segment without payload: its order among those of its flow matters.
     Acknowledgement,
@@ -33,7 +35,7 @@ pub enum Class {
     Ordered,
 }
 
-/// Packets of bulk flows that are not TCP have so many bytes or more: voice has fewer.
+/// Packets of bulk flows have so many bytes or more: voice and the keys of a remote shell have fewer.
 const LARGE: usize = 500;
 
 impl Class {
@@ -43,10 +45,11 @@ impl Class {
     #[must_use]
     pub fn of(summary: &ip::Summary, packet: &[u8], plays: bool) -> Self {
         let flow = || (summary.flow_hash(0) >> 32) as u32;
+        let large = summary.total_len >= LARGE;
         match summary.protocol {
             protocol::ICMP | protocol::ICMPV6 => return Self::Other,
             protocol::TCP if !summary.fragment => {}
-            _ => return Self::Datagram { flow: flow(), large: summary.total_len >= LARGE },
+            _ => return Self::Datagram { flow: flow(), large },
         }
         let Some(segment) = packet.get(summary.transport..summary.total_len) else {
             return Self::Other;
@@ -55,7 +58,7 @@ impl Class {
         let payload = segment.len() > usize::from(offset >> 4) * 4;
         let flags = tcp::Flags(flags.into());
         if payload || flags.contains(tcp::Flags::SYN | tcp::Flags::ACK) {
-            Self::Payload { flow: if plays { flow() } else { 0 } }
+            Self::Payload { flow: if plays { flow() } else { 0 }, large }
         } else {
             Self::Acknowledgement
         }

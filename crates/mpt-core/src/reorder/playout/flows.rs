@@ -5,8 +5,9 @@ use crate::sequence::Sequence;
 
 /// The number of packets per second below which a flow is sparse.
 const SPARSE: u32 = 20;
-/// Time for which a flow has to be sparse, in microseconds, besides twice the time that bulk waits.
-/// A flow in slow start sends little in its first round-trip times, which contain the hold.
+/// Time for which a flow has to be sparse, in microseconds; and where it has sent a large packet, twice
+/// the time that bulk waits besides. A flow in slow start sends little in its first round-trip times,
+/// which contain the hold.
 const PERIOD: i64 = 1_000_000;
 /// The number of packets in a row, each within [`CLOSE`] of the one before, that mark a flow as
 /// bulk. TCP sends ten at once in slow start (RFC 6928), however long its rounds are.
@@ -24,6 +25,8 @@ struct Flow {
     /// The beginning of the present period, and the packets since.
     began: i64,
     packets: u32,
+    /// One of those packets was large.
+    large: bool,
     /// The arrival of the last packet, and the number of packets in a row up to it.
     last: i64,
     burst: u32,
@@ -48,21 +51,18 @@ pub(super) enum Wait {
 pub(super) struct Flows {
     /// The places of flows. There are none before the first packet.
     flows: Vec<Flow>,
-    /// Time for which a flow has to be sparse, in microseconds, and the number of packets below
-    /// which it is.
+    /// Time for which a flow with large packets has to be sparse, in microseconds.
     period: i64,
-    sparse: u32,
 }
 
 impl Flows {
     pub(super) fn new() -> Self {
-        Self { flows: Vec::new(), period: PERIOD, sparse: SPARSE }
+        Self { flows: Vec::new(), period: PERIOD }
     }
 
     /// Sets how long bulk waits beyond the delay of the shortest path, in microseconds.
     pub(super) fn set_hold(&mut self, extra: i64) {
         self.period = PERIOD + 2 * extra;
-        self.sparse = (i64::from(SPARSE) * self.period / PERIOD) as u32;
     }
 
     /// Gives back the memory, so that every flow counts as new.
@@ -70,9 +70,15 @@ impl Flows {
         self.flows = Vec::new();
     }
 
-    /// Returns whether a packet of this flow waits. `front` is the first number that has not been
-    /// played out.
-    pub(super) fn wait(&mut self, now: i64, flow: u32, number: Sequence, front: Sequence) -> Wait {
+    /// Returns whether a packet of this flow waits, which is `large` or not. `front` is the first number
+    /// that has not been played out.
+    pub(super) fn wait(
+        &mut self,
+        now: i64,
+        (flow, large): (u32, bool),
+        number: Sequence,
+        front: Sequence,
+    ) -> Wait {
         if self.flows.is_empty() {
             self.flows = vec![Flow::default(); PLACES];
         }
@@ -81,13 +87,15 @@ impl Flows {
             *it = Flow { tag: Some(flow), began: now, held: it.held, ..Flow::default() };
         }
         it.packets += 1;
+        it.large |= large;
+        let period = if it.large { self.period } else { PERIOD };
+        let most = i64::from(SPARSE) * period / PERIOD;
         it.burst = if now - it.last <= CLOSE { it.burst.saturating_add(1) } else { 1 };
         it.last = now;
-        if it.packets >= self.sparse || it.burst >= BURST {
-            // The flow is bulk, whatever the rest of the period brings.
-            (it.sparse, it.began, it.packets) = (false, now, 1);
-        } else if now - it.began >= self.period {
-            (it.sparse, it.began, it.packets) = (true, now, 1);
+        let busy = i64::from(it.packets) >= most || it.burst >= BURST;
+        if busy || now - it.began >= period {
+            // A busy flow is bulk, whatever the rest of the period brings.
+            (it.sparse, it.began, it.packets, it.large) = (!busy, now, 1, large);
         }
         if !it.sparse {
             it.held = Some(match it.held {
@@ -111,7 +119,7 @@ mod tests {
     fn after(flows: &mut Flows, start: i64, gap: i64, count: u32) -> bool {
         let waits = |n: u32| {
             let number = Sequence(start as u32 / 1_000 + n);
-            flows.wait(start + i64::from(n) * gap, 7, number, number) == Wait::Yes
+            flows.wait(start + i64::from(n) * gap, (7, true), number, number) == Wait::Yes
         };
         (0..count).map(waits).last().unwrap()
     }
@@ -143,7 +151,7 @@ mod tests {
         // Ten packets, then twice as many in each round-trip time, which contains the hold.
         for round in 0..6 {
             for _ in 0..10 << round {
-                let wait = flows.wait(round * 550_000, 7, Sequence(number), Sequence(number));
+                let wait = flows.wait(round * 550_000, (7, true), Sequence(number), Sequence(number));
                 assert_eq!(wait, Wait::Yes, "{number}, round {round}");
                 number += 1;
             }
@@ -155,22 +163,46 @@ mod tests {
         let mut flows = Flows::new();
         flows.set_hold(885_000);
         // A request a second before.
-        assert_eq!(flows.wait(0, 7, Sequence(0), Sequence(0)), Wait::Yes);
+        assert_eq!(flows.wait(0, (7, false), Sequence(0), Sequence(0)), Wait::Yes);
         let mut number = 1;
         for round in 0..4 {
             for _ in 0..10 << round {
                 let now = 1_000_000 + round * 1_190_000;
-                let wait = flows.wait(now, 7, Sequence(number), Sequence(number));
+                let wait = flows.wait(now, (7, true), Sequence(number), Sequence(number));
                 assert_eq!(wait, Wait::Yes, "{number}, round {round}");
                 number += 1;
             }
         }
     }
 
+    /// Keys of a remote shell, beside paths with round-trip times of 40 and 240 ms. They waited as long as
+    /// a flow in slow start, whose packets are large.
+    #[test]
+    fn a_flow_of_small_packets_waits_for_a_second() {
+        let mut flows = Flows::new();
+        flows.set_hold(210_000);
+        let mut wait = |n: u32, large| {
+            let number = Sequence(n);
+            flows.wait(i64::from(n) * 100_000, (7, large), number, number.next())
+        };
+        assert!((0..10).all(|n| wait(n, false) == Wait::Yes));
+        assert_eq!(wait(10, false), Wait::No, "a second has passed");
+        assert!((11..20).all(|n| wait(n, false) == Wait::No));
+        assert_eq!(wait(20, true), Wait::No, "one large packet is no bulk");
+    }
+
+    #[test]
+    fn a_first_large_packet_after_a_second_waits() {
+        let mut flows = Flows::new();
+        flows.set_hold(210_000);
+        assert_eq!(flows.wait(0, (7, false), Sequence(0), Sequence(0)), Wait::Yes);
+        assert_eq!(flows.wait(1_100_000, (7, true), Sequence(1), Sequence(1)), Wait::Yes);
+    }
+
     #[test]
     fn the_first_packet_of_any_flow_waits_whenever_it_comes() {
         for flow in [0, 1, u32::MAX] {
-            let wait = Flows::new().wait(5_000_000, flow, Sequence(0), Sequence(0));
+            let wait = Flows::new().wait(5_000_000, (flow, true), Sequence(0), Sequence(0));
             assert_eq!(wait, Wait::Yes, "{flow}");
         }
     }
@@ -179,7 +211,7 @@ mod tests {
     fn what_waits_of_a_flow_that_is_sparse_is_told() {
         let mut flows = Flows::new();
         let waits: Vec<Wait> = (0..14)
-            .map(|n| flows.wait(i64::from(n) * 100_000, 7, Sequence(n), Sequence(5)))
+            .map(|n| flows.wait(i64::from(n) * 100_000, (7, true), Sequence(n), Sequence(5)))
             .collect();
         assert_eq!(waits[..10], [Wait::Yes; 10]);
         assert_eq!(waits[10..], [Wait::NoLonger(Sequence(9)), Wait::No, Wait::No, Wait::No]);

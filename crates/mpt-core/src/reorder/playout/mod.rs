@@ -340,14 +340,16 @@ impl<P: Copy> PlayOut<P> {
             return Turn::Duplicate;
         }
         let waits = match class {
-            Class::Payload { flow } => match self.flows.wait(micros, flow, number, self.front) {
-                Wait::Yes => true,
-                Wait::No => false,
-                Wait::NoLonger(last) => {
-                    self.hurry(flow, last);
-                    false
+            Class::Payload { flow, large } => {
+                match self.flows.wait(micros, (flow, large), number, self.front) {
+                    Wait::Yes => true,
+                    Wait::No => false,
+                    Wait::NoLonger(last) => {
+                        self.hurry(flow, last);
+                        false
+                    }
                 }
-            },
+            }
             Class::Acknowledgement => {
                 !self.acknowledgements.is_empty()
                     || self.due_acknowledgement(number, self.guess(path, at.arrived()), micros)
@@ -410,7 +412,7 @@ impl<P: Copy> PlayOut<P> {
         packet: P,
     ) {
         let sent = self.guess(path, at.arrived());
-        let flow = if let Class::Payload { flow } = class { flow } else { 0 };
+        let flow = if let Class::Payload { flow, .. } = class { flow } else { 0 };
         let waiting =
             Waiting { packet, path: path as u16, sent, came: self.micros(at.now()), flow };
         let ring = match class {

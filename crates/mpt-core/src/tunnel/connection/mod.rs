@@ -414,7 +414,7 @@ impl<P: Copy> Connection<P> {
                 let ConnectionConfig { prompt, repair, .. } = &*self.config;
                 class_of(prompt, *repair, summary, inner, reorder.plays())
             }
-            _ if summary.protocol == ip::protocol::TCP => Class::Payload { flow: 0 },
+            _ if summary.protocol == ip::protocol::TCP => Class::Payload { flow: 0, large: true },
             _ => Class::Other,
         }
     }

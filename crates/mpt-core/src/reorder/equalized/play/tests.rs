@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::reorder::{Config, Late, Losses};
 
-const BULK: Class = Class::Payload { flow: 7 };
+const BULK: Class = Class::Payload { flow: 7, large: true };
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
