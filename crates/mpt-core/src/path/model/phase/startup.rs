@@ -21,7 +21,7 @@ const FEW_MORE: f64 = 0.5;
 /// The round-trip time below which a path is short, in microseconds. No survey shows what it carries, and
 /// reports come many round-trip times apart, in which a flow in slow start has doubled often: its rate in
 /// the last 100 ms lags far behind.
-const SHORT: f64 = 5_000.0;
+const SHORT: f64 = 2_000.0;
 
 impl Model {
     /// Raises the rate above the delivered rate, unless the queue `fills`.
