@@ -151,7 +151,8 @@ mod tests {
         // Ten packets, then twice as many in each round-trip time, which contains the hold.
         for round in 0..6 {
             for _ in 0..10 << round {
-                let wait = flows.wait(round * 550_000, (7, true), Sequence(number), Sequence(number));
+                let wait =
+                    flows.wait(round * 550_000, (7, true), Sequence(number), Sequence(number));
                 assert_eq!(wait, Wait::Yes, "{number}, round {round}");
                 number += 1;
             }
