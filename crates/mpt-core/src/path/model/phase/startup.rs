@@ -89,7 +89,7 @@ mod tests {
         (i64::MAX, longest / 1_000.0)
     }
 
-    /// A flow through a cable of 10 Gbit/s needed a third of a second.
+    /// A cable of 10 Gbit/s was full after 190 ms.
     #[test]
     fn a_short_path_is_filled_soon() {
         let (time, _) = ramp(200.0, 1_250.0);
