@@ -47,52 +47,34 @@ mod tests {
     use crate::path::model::state::Model;
     use crate::sequence::Sequence;
 
-    const SIZE: f64 = 1_500.0;
-    /// The time between two reports, and between two packets whose delay is known, in microseconds.
+    /// The time between two reports, in microseconds.
     const INTERVAL: i64 = 10_000;
-    const SAMPLED: i64 = 400;
 
-    /// Gives a path of this round-trip time and capacity all that its model allows. Returns the milliseconds
-    /// until it is given 90 % of it, and the longest queue before that, in milliseconds.
-    fn ramp(rtt: f64, capacity: f64) -> (i64, f64) {
+    /// Gives a path that nothing fills all that its model allows. Returns the milliseconds until that is
+    /// `wanted`, in bytes per microsecond.
+    fn ramp(rtt: f64, wanted: f64) -> i64 {
         let mut model = Model::new();
         model.set_rtt(rtt);
-        let (mut sent, mut came, mut longest) = (0.0_f64, 0.0_f64, 0.0_f64);
-        for now in (SAMPLED..2_000_000).step_by(SAMPLED as usize) {
-            sent += model.rate() * SAMPLED as f64;
-            came = (came + capacity * SAMPLED as f64).min(sent);
-            let queue = (sent - came) / capacity;
-            longest = longest.max(queue);
-            let packets = (sent / SIZE) as u32;
-            model.record_delay(Sequence(packets), now, (rtt / 2.0 + queue) as i64);
-            if now % INTERVAL == 0 {
-                let report = Report {
-                    at: now,
-                    bytes: came as u64,
-                    sent_at: now - queue as i64,
-                    sent_bytes: came as u64,
-                    settled: None,
-                    marked: 0,
-                };
-                let present = Present {
-                    now,
-                    sent_bytes: sent as u64,
-                    sent_packets: packets,
-                    backlogged: true,
-                };
-                model.handle_report(&report, &present);
-            }
-            if model.rate() >= 0.9 * capacity {
-                return (now / 1_000, longest / 1_000.0);
+        let mut sent = 0.0;
+        for now in (INTERVAL..2_000_000).step_by(INTERVAL as usize) {
+            sent += model.rate() * INTERVAL as f64;
+            let (bytes, packets) = (sent as u64, (sent / 1_500.0) as u32);
+            model.record_delay(Sequence(packets), now, (rtt / 2.0) as i64);
+            let (sent_at, sent_bytes, settled, marked) = (now, bytes, None, 0);
+            let report = Report { at: now, bytes, sent_at, sent_bytes, settled, marked };
+            let (sent_packets, backlogged) = (packets, true);
+            model.handle_report(&report, &Present { now, sent_bytes, sent_packets, backlogged });
+            if model.rate() >= wanted {
+                return now / 1_000;
             }
         }
-        (i64::MAX, longest / 1_000.0)
+        i64::MAX
     }
 
     /// A cable of 10 Gbit/s was full after 190 ms.
     #[test]
     fn a_short_path_is_filled_soon() {
-        let (time, _) = ramp(200.0, 1_250.0);
+        let time = ramp(200.0, 1_125.0);
         assert!(time <= 150, "{time} ms");
     }
 }
