@@ -10,17 +10,20 @@ impl Adaptive {
     /// [`Pacer::lends`]: super::pacer::Pacer::lends
     #[inline]
     pub(super) fn choose(&mut self, now: i64, ipv6: bool, sparse: bool) -> Option<u16> {
-        let blind = self.silence.is_silent(now);
+        let silent = self.silence.is_silent(now);
         let waiting = self.queue.len_bytes() as f64;
         let mut considered = Considered::default();
         while let Some(slot) = considered.next(self, ipv6) {
             let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { continue };
-            if !sparse && !blind && !considered.is_worth_it(path, waiting) {
+            if !sparse && !silent && !considered.is_worth_it(path, waiting) {
                 continue;
             }
-            let unlimited = blind && !path.model.has_ceiling();
+            if silent && !path.model.has_ceiling() {
+                // What leaves without a limit is not to be paid for by the packets that follow.
+                path.pacer.release(now);
+            }
             let lends = sparse && path.pacer.lends(now, path.model.rate());
-            if lends || unlimited || path.pacer.has_credit(now) {
+            if lends || path.pacer.has_credit(now) {
                 return Some(slot);
             }
             path.backlogged = true;

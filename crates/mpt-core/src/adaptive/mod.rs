@@ -70,7 +70,8 @@ const LONG_SHARE: f64 = 0.5;
 const FILLED: f64 = 0.5;
 /// Paths count as equally long where their delays differ by no more than this, in microseconds.
 const ALIKE: f64 = 4_000.0;
-/// The bytes of a packet from which on it may belong to a bulk flow.
+/// The bytes of a packet from which on it may belong to a bulk flow. Voice and the keys of a remote shell
+/// have fewer.
 const LEAST_BULK: u32 = 500;
 /// Time after which a packet that no path took is tried again, in microseconds. A timer that is due
 /// at once would be due for ever.

@@ -59,10 +59,6 @@ impl Adaptive {
         }
         let clock = Clock { id: report.clock, last: report.time, micros: at };
         self.peer.clock = Some(clock);
-        if self.silence.is_silent(micros) {
-            // What left without credit is not to be paid for by the packets that follow.
-            self.paths.iter_mut().flatten().for_each(|path| path.pacer.release(micros));
-        }
         self.silence.note_report();
 
         for &Arrived { slot, number, time } in report.arrived {
@@ -211,13 +207,19 @@ mod tests {
         }
     }
 
+    /// Adds a path whose first probe has taken `rtt`.
+    fn add(adaptive: &mut Adaptive, slot: usize, rtt: Duration) {
+        let member = Member { weight: 1, tier: 0, up: true, identity: slot as u64 };
+        adaptive.set(slot, Some(member), 36);
+        let mut measured = crate::session::Rtt::new();
+        measured.record(rtt);
+        adaptive.set_rtt(slot, measured.known().expect("a sample"));
+    }
+
     /// A sender over one path of 19 Mbit/s, as far as is known.
     fn sender(start: Instant) -> Adaptive {
         let mut adaptive = Adaptive::new(start);
-        adaptive.set(0, Some(Member { weight: 1, tier: 0, up: true, identity: 0 }), 36);
-        let mut rtt = crate::session::Rtt::new();
-        rtt.record(Duration::from_micros(400));
-        adaptive.set_rtt(0, rtt.known().expect("a sample"));
+        add(&mut adaptive, 0, Duration::from_micros(400));
         adaptive
     }
 
@@ -239,10 +241,8 @@ mod tests {
         assert!((1..10).contains(&left), "{left}");
     }
 
-    /// A report that comes after all finds the path as if it had been idle.
-    #[test]
-    fn what_left_while_the_peer_was_silent_holds_nothing_up() {
-        let start = Instant::now();
+    /// A sender whose peer sends no reports, so that all packets leave at once. Returns it with the time and the next number.
+    fn unlimited(start: Instant) -> (Adaptive, Instant, u32) {
         let mut adaptive = sender(start);
         let (mut now, mut number) = (start, 0);
         while now < start + Duration::from_secs(2) {
@@ -250,9 +250,29 @@ mod tests {
             now += Duration::from_millis(10);
         }
         assert_eq!(leave(&mut adaptive, now, number, 1_000), 1_000);
+        (adaptive, now, number + 1_000)
+    }
+
+    /// A report that comes after all finds the path as if it had been idle.
+    #[test]
+    fn what_left_while_the_peer_was_silent_holds_nothing_up() {
+        let (mut adaptive, now, number) = unlimited(Instant::now());
         let report = PeerReport { clock: 1, time: 1, arrived: &[], received: &[] };
         adaptive.handle_report(now, &report);
-        let left = leave(&mut adaptive, now + Duration::from_millis(1), number + 1_000, 1_000);
+        let left = leave(&mut adaptive, now + Duration::from_millis(1), number, 1_000);
+        assert!((1..10).contains(&left), "{left}");
+    }
+
+    /// The path owed the next flow what had left without a limit, as no report had ever come.
+    #[test]
+    fn what_left_while_the_peer_was_silent_holds_nothing_up_after_a_pause() {
+        let (mut adaptive, now, mut number) = unlimited(Instant::now());
+        // The path would have taken 0.6 s for a thousand packets.
+        for _ in 0..9 {
+            assert_eq!(leave(&mut adaptive, now, number, 1_000), 1_000);
+            number += 1_000;
+        }
+        let left = leave(&mut adaptive, now + Duration::from_secs(2), number, 1_000);
         assert!((1..10).contains(&left), "{left}");
     }
 
@@ -273,11 +293,7 @@ mod tests {
             let start = Instant::now();
             let mut adaptive = Adaptive::new(start);
             for slot in 0..3 {
-                let member = Member { weight: 1, tier: 0, up: true, identity: slot as u64 };
-                adaptive.set(slot, Some(member), 36);
-                let mut rtt = crate::session::Rtt::new();
-                rtt.record(Duration::from_millis(20 + 10 * slot as u64));
-                adaptive.set_rtt(slot, rtt.known().expect("a sample"));
+                add(&mut adaptive, slot, Duration::from_millis(20 + 10 * slot as u64));
             }
             let (mut now, mut number) = (start, 0);
             for (clock, time, arrived, received) in reports {

@@ -4,6 +4,8 @@
 use mpt_wire::ip::{self, protocol};
 use mpt_wire::tcp;
 
+use crate::is_bulk;
+
 /// The class of a packet in the play-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -35,9 +37,6 @@ pub enum Class {
     Ordered,
 }
 
-/// Packets of bulk flows have so many bytes or more: voice and the keys of a remote shell have fewer.
-const LARGE: usize = 500;
-
 impl Class {
     /// The class of an inner packet. `plays`: packets are held at present; otherwise nobody asks for
     /// the flow of TCP payload, and it is 0.
@@ -45,7 +44,7 @@ impl Class {
     #[must_use]
     pub fn of(summary: &ip::Summary, packet: &[u8], plays: bool) -> Self {
         let flow = || (summary.flow_hash(0) >> 32) as u32;
-        let large = summary.total_len >= LARGE;
+        let large = is_bulk(summary.total_len as u32);
         match summary.protocol {
             protocol::ICMP | protocol::ICMPV6 => return Self::Other,
             protocol::TCP if !summary.fragment => {}
