@@ -61,7 +61,7 @@ impl Adaptive {
         let back = first.usual_rtt.max(first.model.rtt());
         let later = |path: &Sender| {
             let longer = path.delay - first.delay;
-            let is_held = path.model.sigma() > 0.0 || longer > ALIKE;
+            let is_held = path.model.varies() || longer > ALIKE;
             longer + if is_held { path.margin() } else { 0.0 }
         };
         back + used.map(later).fold(0.0, f64::max)
@@ -76,7 +76,9 @@ mod tests {
     use super::*;
     use crate::adaptive::Surveyed;
     use crate::adaptive::path::Role;
+    use crate::path::model::{Present, Report};
     use crate::scheduler::Member;
+    use crate::sequence::Sequence;
 
     /// Paths of these round-trip times, each surveyed with so many of 400 probes lost.
     fn paths(all: &[(u64, u16)]) -> Adaptive {
@@ -108,6 +110,31 @@ mod tests {
         let millis = |slots: &[u16]| adaptive.set_of(slots).rtt / 1_000.0;
         assert!((40.0..60.0).contains(&millis(&[0])), "{}", millis(&[0]));
         assert!((340.0..450.0).contains(&millis(&[0, 1])), "{}", millis(&[0, 1]));
+    }
+
+    /// The sender's queue was taken to stand for a whole round-trip time when it had stood for half of one.
+    #[test]
+    fn a_flow_over_a_path_that_wanders_is_held_for_that() {
+        let mut adaptive = paths(&[(40, 0), (40, 0)]);
+        let rtts = |adaptive: &Adaptive| [adaptive.bulk_rtt(), adaptive.set_of(&[0, 1]).rtt];
+        let still = rtts(&adaptive);
+        let path = adaptive.paths[1].as_mut().expect("set");
+        // Probes vary, and neighbouring packets do not.
+        path.model.set_jitter(8_000.0);
+        for packets in 1..=200 {
+            let now = 1_000 * i64::from(packets);
+            path.model.record_delay(Sequence(packets), now, 20_000);
+            let (bytes, sent_packets) = (1_000 * u64::from(packets), packets);
+            let (sent_bytes, backlogged) = (bytes, false);
+            let report =
+                Report { at: now, bytes, sent_at: now, sent_bytes, settled: None, marked: 0 };
+            let present = Present { now, sent_bytes, sent_packets, backlogged };
+            path.model.handle_report(&report, &present);
+        }
+        assert_eq!((path.model.sigma(), path.model.wander()), (0.0, 8_000.0));
+        // From the least to the mean of the delays it is 2.5 deviations, and as many as three more are none of our queue.
+        let held = rtts(&adaptive);
+        assert!((0..2).all(|it| held[it] > still[it] + 5.0 * 8_000.0), "{still:?} {held:?}");
     }
 
     /// Data and their acknowledgements take 70 ms, and more than ten times as long with the path that loses packets.

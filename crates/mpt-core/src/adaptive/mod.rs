@@ -492,14 +492,16 @@ impl Adaptive {
         let Some(shortest) = used().next() else { return longest_rtt };
         let (mut jitters, mut longer, mut latest) = (false, 0.0, 0.0_f64);
         for path in used() {
-            jitters |= path.model.sigma() > 0.0;
+            jitters |= path.model.varies();
             longer = path.delay + path.foreign_queue - shortest.delay;
             latest = latest.max(longer + path.margin());
         }
         if !jitters && longer <= ALIKE {
             return longest_rtt;
         }
-        (shortest.model.rtt() + latest + 3.0 * shortest.model.sigma()).max(longest_rtt)
+        // The least round-trip time of a path that wanders is far below the usual one.
+        let usual = shortest.usual_rtt.max(shortest.model.rtt());
+        (usual + latest + 3.0 * shortest.model.sigma()).max(longest_rtt)
     }
 }
 

@@ -7,7 +7,7 @@ use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
 use super::repair::keep::AGE;
 use crate::path::model::Model;
-use crate::path::model::observed::delay::{BELOW_MEAN, LATEST, USUAL};
+use crate::path::model::observed::delay::{BELOW_MEAN, LATEST, USUAL, WANDERED};
 use crate::scheduler::Member;
 use crate::sequence::Sequence;
 use crate::session::RttEstimate;
@@ -282,7 +282,9 @@ impl Sender {
     /// Returns how long after [`Sender::delay`] nearly all packets have arrived where no more than the tolerated queue stands, in microseconds.
     /// The receiver plays bulk out when that is over on each of the paths.
     pub(crate) fn margin(&self) -> f64 {
-        (LATEST - USUAL) * self.model.sigma() + self.model.threshold()
+        (LATEST - USUAL) * self.model.sigma()
+            + WANDERED * self.model.wander()
+            + self.model.threshold()
     }
 
     /// Returns true if the path has delivered a packet that left after `left`. `number` is that of

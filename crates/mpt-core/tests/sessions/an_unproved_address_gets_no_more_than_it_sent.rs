@@ -261,6 +261,7 @@ fn frame(draw: &mut Draw, peer: &mut Raw, tokens: &mut Vec<u64>) -> Vec<u8> {
                 };
                 writer.push_received([entry].into_iter())
             }
+            13 if draw.next(2) == 0 => writer.push_missing_map(ranges(draw).into_iter()),
             13 => writer.push_missing(ranges(draw).into_iter()),
             14 => writer.push(&Message::Kept { from: draw.next(300) as u32, loss: 1 }),
             15 => writer.push_refused(ranges(draw).into_iter()),

@@ -33,6 +33,7 @@ mod data_is_sealed;
 mod indices_carry_the_shard_of_their_end;
 mod keys_are_renewed_without_loss;
 mod learning_costs_no_more_than_the_budget;
+mod many_losses_between_other_packets_are_repaired_together;
 mod moved_packets_say_little_of_their_path;
 mod new_keys_lose_nothing_on_bad_paths;
 mod no_bytes_let_a_host_join;

@@ -115,9 +115,13 @@ fn push(draw: &mut Draw, near: u32, writer: &mut Writer<'_>) -> Result<(), Full>
             });
             writer.push_received(entries.into_iter())
         }
-        11 | 12 => {
+        11 => {
             let entries = ranges(draw, near);
             writer.push_missing(entries.into_iter())
+        }
+        12 => {
+            let entries = ranges(draw, near);
+            writer.push_missing_map(entries.into_iter())
         }
         13 => writer.push(&Message::Kept { from: draw.wild(near), loss: draw.wild_16() }),
         14 => {

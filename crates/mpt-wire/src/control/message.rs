@@ -29,6 +29,7 @@
 //! 17 Refused    n x { first u32, count u16 }
 //! 18 Symbol     first u32, counts u8, n x { offset u16 }, parity
 //! 19 Came       token u64, time u32
+//! 20 MissingMap first u32, bits
 //! ```
 //!
 //! A frame ends with its last message. Types that are not known are skipped, so that a later
@@ -40,6 +41,7 @@ use std::marker::PhantomData;
 use super::entry::Entry;
 use super::feedback::{ArrivedEntry, MissingEntry, ReceivedEntry, SentEntry, Stamp};
 use super::frame::MAX_PAYLOAD_LEN;
+use super::missing_map::MissingMap;
 use super::symbol::{self, Symbol};
 use crate::bytes::{u8_at, u16_at, u32_at, u64_at};
 
@@ -90,6 +92,7 @@ pub(super) mod kind {
     pub(in super::super) const REFUSED: u8 = 17;
     pub(in super::super) const SYMBOL: u8 = 18;
     pub(in super::super) const CAME: u8 = 19;
+    pub(in super::super) const MISSING_MAP: u8 = 20;
 }
 
 /// Why the bytes of a frame are not messages. They were authenticated: the peer is at fault.
@@ -228,6 +231,8 @@ pub enum Message<'a> {
         /// Microseconds of the clock of [`Clock`](Message::Clock); begins again at 0 behind 2^32 - 1.
         time: u32,
     },
+    /// Behind a [`Missing`](Message::Missing) that has no room for all: goes on with what is missing.
+    MissingMap(MissingMap<'a>),
 }
 
 /// One path in a [`Report`](Message::Report), as the sender of the report saw it.
@@ -526,6 +531,7 @@ impl<'a> Message<'a> {
                 let body: [u8; 12] = exactly(body)?;
                 Message::Came { token: u64_at(&body, 0), time: u32_at(&body, 8) }
             }
+            kind::MISSING_MAP => Message::MissingMap(MissingMap::parse(body).ok_or(Error::Length)?),
             _ => return Ok(None),
         }))
     }

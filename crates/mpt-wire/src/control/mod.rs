@@ -10,6 +10,7 @@ pub mod feedback;
 pub mod frame;
 pub mod hello;
 pub mod message;
+mod missing_map;
 pub mod sealing;
 mod symbol;
 mod writer;
@@ -22,6 +23,7 @@ pub use message::{
     Economy, Entries, MAX_MESSAGE_LEN, Message, Messages, PathEntry, PathState, Reason,
     ReportEntry, messages,
 };
+pub use missing_map::{MAX_MAP_LEN, MissingMap};
 pub use sealing::{SEALING_LEN, Sealing, Suite, Suites};
 pub use symbol::{MAX_GROUP, Offsets, Symbol};
 pub use writer::{Full, Writer};

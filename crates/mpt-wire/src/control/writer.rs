@@ -7,6 +7,7 @@ use super::message::{
     MAX_CHUNK_LEN, MAX_PATHS, MAX_REQUEST_LEN, MESSAGE_HEADER_LEN, Message, PATHS_HEADER_LEN,
     PathEntry, ReportEntry, kind,
 };
+use super::missing_map::{self, MAX_MAP_LEN};
 use crate::bytes::set_u16_at;
 
 /// A message does not fit, neither whole nor in part: what was written before is as it was.
@@ -115,6 +116,9 @@ impl<'a> Writer<'a> {
             Message::Came { token, time } => {
                 self.append(kind::CAME, &token.to_be_bytes(), &time.to_be_bytes())
             }
+            Message::MissingMap(map) => {
+                self.append(kind::MISSING_MAP, &map.first.to_be_bytes(), map.bits)
+            }
         }
     }
 
@@ -192,6 +196,30 @@ impl<'a> Writer<'a> {
         entries: impl Iterator<Item = MissingEntry>,
     ) -> Result<(), Full> {
         self.push_what_fits(kind::MISSING, &[], entries)
+    }
+
+    /// Appends a [`MissingMap`](Message::MissingMap) of ranges in ascending order, with as many of
+    /// their numbers as a map has bits for, or nothing where there is no range.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if there is no room for the longest map.
+    pub fn push_missing_map(
+        &mut self,
+        entries: impl Iterator<Item = MissingEntry>,
+    ) -> Result<(), Full> {
+        let mut entries = entries.filter(|entry| entry.count > 0).peekable();
+        let Some(&MissingEntry { first, .. }) = entries.peek() else { return Ok(()) };
+        if MESSAGE_HEADER_LEN + missing_map::HEAD_LEN + MAX_MAP_LEN > self.remaining() {
+            return Err(Full);
+        }
+        let start = self.buffer.len();
+        self.begin(kind::MISSING_MAP, missing_map::HEAD_LEN)?;
+        self.buffer.extend_from_slice(&first.to_be_bytes());
+        missing_map::append_bits(self.buffer, first, entries);
+        let body = self.buffer.len() - start - MESSAGE_HEADER_LEN;
+        set_u16_at(self.buffer, start + 1, u16::try_from(body).map_err(|_| Full)?);
+        Ok(())
     }
 
     /// Appends [`Refused`](Message::Refused) with as many entries as fit.

@@ -4,9 +4,9 @@
 
 use mpt_wire::control::frame::{self, Frame};
 use mpt_wire::control::{
-    Capabilities, Capability, Challenge, Cookie, Economy, Hello, Initiation, Kind, Message, Name,
-    PathEntry, PathState, Reason, ReportEntry, Response, SealedHeader, Sealing, Suites, Welcome,
-    Writer, messages,
+    Capabilities, Capability, Challenge, Cookie, Economy, Hello, Initiation, Kind, Message,
+    MissingEntry, Name, PathEntry, PathState, Reason, ReportEntry, Response, SealedHeader, Sealing,
+    Suites, Welcome, Writer, messages,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -39,6 +39,7 @@ prop_compose! {
 enum Owned {
     Plain(Message<'static>),
     Report(Vec<ReportEntry>),
+    MissingMap(Vec<MissingEntry>),
     Paths(u32, u32, u32, Vec<PathEntry>),
     Request(u32, u32, Vec<u8>),
     Result(u32, u32, u32, Vec<u8>),
@@ -58,6 +59,15 @@ fn message() -> impl Strategy<Value = Owned> {
     prop_oneof![
         plain.prop_map(Owned::Plain),
         vec(report_entry(), 0..20).prop_map(Owned::Report),
+        (any::<u32>(), vec((1..9u16, 1..4u16), 1..100)).prop_map(|(from, gaps)| {
+            let mut next = from;
+            let entry = |(gap, count): (u16, u16)| {
+                let first = next.wrapping_add(gap.into());
+                next = first.wrapping_add(count.into());
+                MissingEntry { first, count }
+            };
+            Owned::MissingMap(gaps.into_iter().map(entry).collect())
+        }),
         (any::<u32>(), any::<u32>(), any::<u32>(), vec(path_entry(), 0..=128))
             .prop_map(|(generation, epoch, from, all)| Owned::Paths(generation, epoch, from, all)),
         (any::<u32>(), 0..=longest, vec(any::<u8>(), 0..=1024))
@@ -76,6 +86,7 @@ impl Owned {
         match self {
             Owned::Plain(message) => writer.push(message),
             Owned::Report(entries) => writer.push_report(entries.iter().copied()),
+            Owned::MissingMap(entries) => writer.push_missing_map(entries.iter().copied()),
             Owned::Paths(generation, epoch, from, entries) => {
                 writer.push_paths(*generation, *epoch, *from, entries.iter().copied())
             }
@@ -94,6 +105,9 @@ impl Owned {
         match (self, message) {
             (Owned::Report(entries), Message::Report(read)) => {
                 read.len() == entries.len() && read.iter().eq(entries.iter().copied())
+            }
+            (Owned::MissingMap(entries), Message::MissingMap(map)) => {
+                map.is_complete() && map.ranges().eq(entries.iter().copied())
             }
             (
                 Owned::Paths(generation, epoch, from, all),

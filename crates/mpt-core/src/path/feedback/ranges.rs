@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-/// Ranges in a message at the most.
+/// The most ranges in a Missing or a Refused.
 pub(crate) const MOST_RANGES: usize = 32;
 
 /// The first number and the count of each range.

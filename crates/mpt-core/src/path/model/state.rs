@@ -270,6 +270,16 @@ impl Model {
         self.delays.threshold_at(share, self.rtt())
     }
 
+    /// Returns the standard deviation of slow changes of the delay, in microseconds.
+    pub(crate) fn wander(&self) -> f64 {
+        self.delays.wander()
+    }
+
+    /// Returns true if the delay of the path jitters or wanders.
+    pub(crate) fn varies(&self) -> bool {
+        self.sigma() > 0.0 || self.wanders()
+    }
+
     /// Returns true if the delay of the path wanders.
     pub(super) fn wanders(&self) -> bool {
         self.delays.wander() > 0.0

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use crate::path::model::observed::delay::{
-    BELOW_MEAN, Delays, LATEST, USUAL, WANDER_ABOVE, tolerated,
+    BELOW_MEAN, Delays, LATEST, USUAL, WANDER_ABOVE, WANDERED, tolerated,
 };
 use crate::sequence::Sequence;
 
@@ -17,8 +17,6 @@ use crate::sequence::Sequence;
 const UNNOTICED: f64 = 4_000.0;
 /// Hardly any packet arrives this many deviations before [`Delays::base`].
 const LEAST: f64 = 2.0;
-/// The distance from the least to the mean of delays that wander, in deviations.
-const WANDERED: f64 = 2.5;
 /// The number of data packets from which on they are a better estimate than probes.
 const ENOUGH: u32 = 64;
 /// The growth of the hold per time that passes.

@@ -227,6 +227,43 @@ fn missing_numbers_are_written_and_read() {
 }
 
 #[test]
+fn missing_numbers_for_which_there_are_no_ranges_are_written_as_bits() {
+    let entries = [(u32::MAX, 2), (7, 1), (16, 3)];
+    let entries = entries.map(|(first, count)| MissingEntry { first, count });
+    let bytes = written(|writer| writer.push_missing_map(entries.into_iter()));
+    // The numbers 2^32 - 1, 0, 7 and 16 to 18 are the bits 0, 1, 8 and 17 to 19.
+    assert_eq!(bytes, [20, 0, 7, 255, 255, 255, 255, 0xc0, 0x80, 0x70]);
+    let messages = read(&bytes).expect("a message");
+    let [Message::MissingMap(map)] = messages[..] else { panic!("{messages:?}") };
+    assert!(map.is_complete() && map.ranges().eq(entries), "{map:?}");
+    assert_eq!(written(|writer| writer.push(&messages[0])), bytes);
+
+    assert_eq!(written(|writer| writer.push_missing_map(std::iter::empty())), []);
+    let of = |len: u8| [&[20, 0, len][..], &vec![1; len.into()]].concat();
+    for (len, fits) in [(0, false), (4, false), (5, true), (196, true), (197, false)] {
+        let error = (!fits).then_some(Error::Length);
+        assert_eq!(read(&of(len)).err(), error, "{len}");
+    }
+}
+
+#[test]
+fn a_map_that_leaves_something_out_says_so() {
+    for (last, fits) in [(1_527, true), (1_536, false), (70_000, false)] {
+        let entries = [5, 5 + last].map(|first| MissingEntry { first, count: 1 });
+        let bytes = written(|writer| writer.push_missing_map(entries.into_iter()));
+        let messages = read(&bytes).expect("a message");
+        let [Message::MissingMap(map)] = messages[..] else { panic!("{messages:?}") };
+        assert_eq!(map.is_complete(), fits, "{last}");
+        let told = if fits { &entries[..] } else { &entries[..1] };
+        assert!(map.ranges().eq(told.iter().copied()), "{last}");
+    }
+    let mut buffer = vec![0; 5];
+    let entry = MissingEntry { first: 0, count: 1 };
+    let full = Writer::new(&mut buffer, 198).push_missing_map(std::iter::once(entry));
+    assert_eq!((full, buffer.len()), (Err(Full), 5));
+}
+
+#[test]
 fn numbers_that_will_not_come_are_written_and_read() {
     let entries = [MissingEntry { first: u32::MAX, count: 2 }, MissingEntry { first: 7, count: 1 }];
     let bytes = written(|writer| writer.push_refused(entries.into_iter()));

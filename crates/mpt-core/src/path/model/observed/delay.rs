@@ -42,6 +42,8 @@ const ENOUGH_SAMPLES: usize = 32;
 pub(crate) const USUAL: f64 = 2.0;
 /// Nearly all packets come within so many deviations after [`Delays::base`]: 3 above the mean.
 pub(crate) const LATEST: f64 = 3.67;
+/// The distance from the least to the mean of delays that wander, in deviations.
+pub(crate) const WANDERED: f64 = 2.5;
 /// Delays that wander nearly always stay below this many deviations above their mean.
 pub(crate) const WANDER_ABOVE: f64 = 3.0;
 

@@ -7,7 +7,9 @@
 use std::time::{Duration, Instant};
 
 use mpt_wire::control::frame::{MAX_PAYLOAD_LEN, SEALED_HEADER_LEN, TAG_LEN};
-use mpt_wire::control::{Entries, MissingEntry, ReceivedEntry, SentEntry, Writer};
+use mpt_wire::control::{
+    Entries, MAX_MAP_LEN, MissingEntry, MissingMap, ReceivedEntry, SentEntry, Writer,
+};
 use mpt_wire::gre;
 use mpt_wire::ip::Version;
 use smallvec::SmallVec;
@@ -45,6 +47,10 @@ pub(crate) const AROUND: u64 = {
     let gre = gre::Repr::control(Some(0)).header_len();
     mtu::overhead(Version::V6, 0) as u64 + (gre + SEALED_HEADER_LEN + TAG_LEN) as u64
 };
+
+/// The most ranges of missing numbers that a message besides the reports tells of: those of a Missing, and one for every second bit of the
+/// map behind it.
+const MOST_TOLD: usize = MOST_RANGES + 4 * MAX_MAP_LEN;
 
 /// The budget of the daemon has nothing left: the frame is put off, and the session has another time at which it is due.
 pub(crate) struct PutOff;
@@ -113,11 +119,12 @@ impl Session {
         }
     }
 
-    /// Returns the missing numbers for a message that is sent now, or `None` if the peer is not
-    /// asked.
+    /// Returns the missing numbers, up to `most` ranges, for a message that is sent now. `None` if the
+    /// peer is not asked.
     pub(crate) fn take_missing<P: Copy>(
         &mut self,
         now: Instant,
+        most: usize,
         tunnels: &mut Tunnels<P>,
     ) -> Option<Ranges> {
         let id = self.link.connection()?;
@@ -128,7 +135,7 @@ impl Session {
             // The hold stays: the next flow begins as this one ended.
             return None;
         }
-        let missing: Ranges = tunnels.observer_mut(id)?.missing(now)?.take(MOST_RANGES).collect();
+        let missing: Ranges = tunnels.observer_mut(id)?.missing(now)?.take(most).collect();
         asking.at = (!missing.is_empty()).then_some(now + asking.interval());
         asking.last = now;
         Some(missing)
@@ -159,7 +166,8 @@ impl Session {
             asking.at = Some(at);
             return;
         }
-        let Some(missing) = self.take_missing(now, tunnels).filter(|it| !it.is_empty()) else {
+        let Some(missing) = self.take_missing(now, MOST_TOLD, tunnels).filter(|it| !it.is_empty())
+        else {
             return;
         };
         let Some((place, wire_id, destination)) = self.quickest_way(now) else { return };
@@ -219,7 +227,7 @@ impl Session {
         ours: bool,
         (clock, time): (u32, u32),
         received: &Entries<'_, ReceivedEntry>,
-        missing: &Entries<'_, MissingEntry>,
+        (missing, map): (&Entries<'_, MissingEntry>, Option<MissingMap<'_>>),
         shared: &mut Shared,
         tunnels: &mut Tunnels<P>,
     ) {
@@ -231,9 +239,10 @@ impl Session {
                 Some((tunnels.path(path.id)?.slot, entry.highest))
             })
             .collect();
-        let complete = missing.len() < MOST_RANGES;
-        let missing: Ranges =
-            missing.iter().take(MOST_RANGES).map(|entry| (entry.first, entry.count)).collect();
+        let complete = map.map_or(missing.len() < MOST_RANGES, |map| map.is_complete());
+        let entries = missing.iter().take(MOST_RANGES);
+        let entries = entries.chain(map.iter().flat_map(MissingMap::ranges));
+        let missing: Ranges = entries.map(|entry| (entry.first, entry.count)).collect();
         let lack = Lack { clock, time, highest: &highest, missing: &missing, complete };
         tunnels.handle_missing(now, id, &lack);
         self.refuse(now, id, shared, tunnels);
@@ -316,7 +325,8 @@ impl Asking {
 /// Writes what is missing.
 pub(crate) fn write_missing(writer: &mut Writer<'_>, missing: &Ranges) -> bool {
     let entries = missing.iter().map(|&(first, count)| MissingEntry { first, count });
-    writer.push_missing(entries).is_ok()
+    let (ranges, map) = (entries.clone().take(MOST_RANGES), entries.skip(MOST_RANGES));
+    writer.push_missing(ranges).is_ok() && writer.push_missing_map(map).is_ok()
 }
 
 /// Bytes of inner packets that have come on a connection.

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::asking::{AROUND, write_missing};
 use super::due::Reports;
 use crate::adaptive::{Arrived, PeerReport, Received};
-use crate::path::feedback::Sample;
+use crate::path::feedback::{MOST_RANGES, Sample};
 use crate::session::engine::keys::epochs::Place;
 use crate::session::engine::lifecycle::session::Session;
 use crate::session::engine::measurement::leads::probed;
@@ -185,7 +185,8 @@ impl Session {
                 Some(ArrivedEntry { path_id, number, time: shared.clock.micros(at) })
             })
             .collect();
-        let missing = self.take_missing(now, tunnels);
+        // The messages besides the reports tell of more, and have a budget of their own.
+        let missing = self.take_missing(now, MOST_RANGES, tunnels);
         let write = |_: &mut Self, writer: &mut mpt_wire::control::Writer<'_>, _: &mut _| {
             writer.push(&clock).is_ok()
                 && missing.as_ref().is_none_or(|missing| write_missing(writer, missing))

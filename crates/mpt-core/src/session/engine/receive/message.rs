@@ -70,6 +70,7 @@ impl Session {
                 told.sent_up_to = Some(entries);
             }
             Message::Missing(entries) => told.missing = Some(entries),
+            Message::MissingMap(map) => told.missing_map = Some(map),
             Message::Refused(entries) => self.handle_refused(now, &entries, tunnels),
             Message::Symbol(symbol) => self.handle_symbol(now, &symbol, tunnels),
             Message::Kept { from, loss } => {

@@ -1,6 +1,8 @@
 //! The messages of a frame about the data, which have a meaning only together.
 
-use mpt_wire::control::{ArrivedEntry, Entries, MissingEntry, ReceivedEntry, SentEntry};
+use mpt_wire::control::{
+    ArrivedEntry, Entries, MissingEntry, MissingMap, ReceivedEntry, SentEntry,
+};
 
 use super::context::Context;
 use crate::DeviceSink;
@@ -14,6 +16,7 @@ pub(crate) struct Told<'a> {
     pub(crate) arrived: Option<(u32, Entries<'a, ArrivedEntry>)>,
     pub(crate) received: Option<Entries<'a, ReceivedEntry>>,
     pub(crate) missing: Option<Entries<'a, MissingEntry>>,
+    pub(crate) missing_map: Option<MissingMap<'a>>,
     pub(crate) sent_up_to: Option<Entries<'a, SentEntry>>,
     /// The peer keeps what it has sent.
     pub(crate) kept: bool,
@@ -38,6 +41,7 @@ impl Session {
         if let (Some(reported), Some(received), Some(missing)) =
             (told.clock, &told.received, &told.missing)
         {
+            let missing = (missing, told.missing_map);
             self.handle_missing(now, ours, reported, received, missing, shared, tunnels);
         }
         if let Some(sent_up_to) = &told.sent_up_to {
