@@ -499,9 +499,7 @@ impl Adaptive {
         if !jitters && longer <= ALIKE {
             return longest_rtt;
         }
-        // The least round-trip time of a path that wanders is far below the usual one.
-        let usual = shortest.usual_rtt.max(shortest.model.rtt());
-        (usual + latest + 3.0 * shortest.model.sigma()).max(longest_rtt)
+        (shortest.usual_round_trip() + latest + 3.0 * shortest.model.sigma()).max(longest_rtt)
     }
 }
 

@@ -7,7 +7,7 @@ use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
 use super::repair::keep::AGE;
 use crate::path::model::Model;
-use crate::path::model::observed::delay::{BELOW_MEAN, LATEST, USUAL, WANDERED};
+use crate::path::model::observed::delay::{BELOW_MEAN, USUAL, latest_delay};
 use crate::scheduler::Member;
 use crate::sequence::Sequence;
 use crate::session::RttEstimate;
@@ -279,12 +279,16 @@ impl Sender {
         (before - self.judged.len()) as u32
     }
 
+    /// Returns the usual round-trip time without queues, in microseconds. The least one of a path that wanders is far below it.
+    pub(crate) fn usual_round_trip(&self) -> f64 {
+        self.usual_rtt.max(self.model.rtt())
+    }
+
     /// Returns how long after [`Sender::delay`] nearly all packets have arrived where no more than the tolerated queue stands, in microseconds.
     /// The receiver plays bulk out when that is over on each of the paths.
     pub(crate) fn margin(&self) -> f64 {
-        (LATEST - USUAL) * self.model.sigma()
-            + WANDERED * self.model.wander()
-            + self.model.threshold()
+        let (sigma, wander) = (self.model.sigma(), self.model.wander());
+        latest_delay(-USUAL * sigma, sigma, wander, self.model.threshold())
     }
 
     /// Returns true if the path has delivered a packet that left after `left`. `number` is that of

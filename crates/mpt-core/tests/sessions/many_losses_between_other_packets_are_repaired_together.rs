@@ -1,5 +1,5 @@
-//! Where single packets are lost between others, each is a range of missing numbers of its own. The peer is told of hundreds of them at once, not
-//! of the first 32 in each round trip.
+//! A peer is told of hundreds of single packets that are lost between others at once, and not of the first 32 in each round trip, although each is
+//! a range of missing numbers of its own.
 
 use std::time::Duration;
 

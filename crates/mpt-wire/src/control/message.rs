@@ -231,7 +231,7 @@ pub enum Message<'a> {
         /// Microseconds of the clock of [`Clock`](Message::Clock); begins again at 0 behind 2^32 - 1.
         time: u32,
     },
-    /// Behind a [`Missing`](Message::Missing) that has no room for all: goes on with what is missing.
+    /// Continues a [`Missing`](Message::Missing) that has no room for all missing numbers, and stands behind it.
     MissingMap(MissingMap<'a>),
 }
 

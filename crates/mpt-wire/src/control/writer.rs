@@ -210,16 +210,11 @@ impl<'a> Writer<'a> {
     ) -> Result<(), Full> {
         let mut entries = entries.filter(|entry| entry.count > 0).peekable();
         let Some(&MissingEntry { first, .. }) = entries.peek() else { return Ok(()) };
-        if MESSAGE_HEADER_LEN + missing_map::HEAD_LEN + MAX_MAP_LEN > self.remaining() {
-            return Err(Full);
-        }
         let start = self.buffer.len();
-        self.begin(kind::MISSING_MAP, missing_map::HEAD_LEN)?;
+        self.begin(kind::MISSING_MAP, missing_map::HEAD_LEN + MAX_MAP_LEN)?;
         self.buffer.extend_from_slice(&first.to_be_bytes());
         missing_map::append_bits(self.buffer, first, entries);
-        let body = self.buffer.len() - start - MESSAGE_HEADER_LEN;
-        set_u16_at(self.buffer, start + 1, u16::try_from(body).map_err(|_| Full)?);
-        Ok(())
+        self.set_length(start)
     }
 
     /// Appends [`Refused`](Message::Refused) with as many entries as fit.
@@ -258,6 +253,11 @@ impl<'a> Writer<'a> {
         self.buffer.extend_from_slice(header);
         let room = self.remaining() / E::LEN;
         entries.take(room).for_each(|entry| entry.encode(self.buffer));
+        self.set_length(start)
+    }
+
+    /// Sets the length of the last message, which begins at `start` and whose body is written.
+    fn set_length(&mut self, start: usize) -> Result<(), Full> {
         let body = self.buffer.len() - start - MESSAGE_HEADER_LEN;
         set_u16_at(self.buffer, start + 1, u16::try_from(body).map_err(|_| Full)?);
         Ok(())

@@ -282,7 +282,7 @@ impl Model {
 
     /// Returns true if the delay of the path wanders.
     pub(super) fn wanders(&self) -> bool {
-        self.delays.wander() > 0.0
+        self.wander() > 0.0
     }
 
     /// Returns true if a longer delay of the path is none of our queue: the delay wanders, and the

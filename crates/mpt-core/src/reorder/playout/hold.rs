@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use crate::path::model::observed::delay::{
-    BELOW_MEAN, Delays, LATEST, USUAL, WANDER_ABOVE, WANDERED, tolerated,
+    BELOW_MEAN, Delays, LATEST, USUAL, WANDER_ABOVE, WANDERED, latest_delay, tolerated,
 };
 use crate::sequence::Sequence;
 
@@ -313,7 +313,7 @@ impl Hold {
             (least, most) = (least.min(base), most.max(base));
             // The least of delays that wander is as far below the mean as the threshold is above
             // it.
-            let last = base + LATEST * sigma + WANDERED * wander + threshold;
+            let last = latest_delay(base, sigma, wander, threshold);
             if last > latest {
                 (latest, chance) = (last, CHANCE * threshold);
             }

@@ -47,6 +47,12 @@ pub(crate) const WANDERED: f64 = 2.5;
 /// Delays that wander nearly always stay below this many deviations above their mean.
 pub(crate) const WANDER_ABOVE: f64 = 3.0;
 
+/// Returns the delay within which nearly all packets come where a queue of `threshold` stands, from the base delay, its jitter and its slow
+/// variation. The receiver holds bulk for so long, and the sender counts with it.
+pub(crate) fn latest_delay(base: f64, sigma: f64, wander: f64, threshold: f64) -> f64 {
+    base + LATEST * sigma + WANDERED * wander + threshold
+}
+
 /// Returns the longest queue that is tolerated in a path of this round-trip time and jitter, all in
 /// microseconds.
 pub(crate) fn tolerated(rtt: f64, sigma: f64) -> f64 {
