@@ -52,6 +52,9 @@ impl<P: Copy> EqualizedBuffer<P> {
         sink: &mut impl Sink<P>,
     ) {
         let now = at.now();
+        if let Some(playout) = &mut self.playout {
+            playout.resume(now);
+        }
         self.follow_hold(now, sink);
         self.play(now, false, sink);
         let number = Sequence(sequence);

@@ -17,6 +17,7 @@ mod datagrams;
 mod flows;
 mod hold;
 mod passed;
+mod pauses;
 mod samples;
 mod send_times;
 mod under_way;
@@ -47,13 +48,6 @@ use crate::sequence::Sequence;
 /// Packets that are due within this time are played out together with those that are due, in
 /// microseconds.
 const TOGETHER: i64 = 200;
-/// Time without a packet that might have to wait, in microseconds, after which the hold may change
-/// at once, since no flow notices. The window of a flow that begins comes at once, and then nothing
-/// for a round-trip time, so it is [`IDLE_HOLDS`] times the hold where that is more.
-const IDLE: i64 = 500_000;
-/// The pause after which a flow counts as over, in holds: its packets are held in one direction, and its
-/// acknowledgements for a part of that in the other one.
-const IDLE_HOLDS: i64 = 3;
 /// The grace period of numbers that are still under way on a path or may be sent again, in
 /// microseconds. To TCP a number that is skipped is a loss, and one that is late is not.
 const GRACE: i64 = 200_000;
@@ -245,16 +239,6 @@ impl<P: Copy> PlayOut<P> {
             None => arrival + LONGEST > micros,
         });
         hold.set_interval(interval);
-    }
-
-    /// Lets the hold follow the present estimates of the paths.
-    pub(crate) fn update_hold(&mut self, now: Instant) {
-        let micros = self.micros(now);
-        let pause = IDLE.max(IDLE_HOLDS * self.hold.present().unwrap_or(0).min(self.bounds.hold));
-        let idle = self.waited.is_none_or(|at| micros - self.micros(at) > pause);
-        self.refused.forget_before(self.front);
-        self.hold.update(micros, idle);
-        self.flows.set_hold(self.extra().as_micros() as i64);
     }
 
     /// Sets how much longer than the hold a lost number is waited for.

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+mod pauses;
 mod send_times;
 
 use mpt_wire::control::Stamp;
