@@ -23,7 +23,7 @@ pub(crate) struct Record {
     pub(crate) rounds: u32,
     /// Extent of one measurement, such as `TCP for 5 s`.
     pub(crate) extent: String,
-    /// The values, one per round.
+    /// The values, one or more in each round.
     pub(crate) samples: Samples,
     /// The runs that failed and were made again. What the repetition measured is among the values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use mpt_report::statistics;
 
-/// Every measured value, one per round, in the order of the rounds. The command that measures defines the names and their
+/// Every measured value, in the order in which they were measured: one or more in each round. The command that measures defines the names and their
 /// units.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -25,7 +25,7 @@ impl Samples {
         }
     }
 
-    /// Returns the values of this name, in the order of the rounds.
+    /// Returns the values of this name, in the order in which they were measured.
     pub(crate) fn values(&self, name: &str) -> &[f64] {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }

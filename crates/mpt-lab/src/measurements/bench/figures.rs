@@ -1,5 +1,7 @@
 //! The figures that count, and their targets.
 
+use mpt_report::statistics;
+
 use crate::results::samples::Samples;
 
 /// One line of the table.
@@ -16,14 +18,14 @@ pub(super) struct Figure {
     pub(super) target: Option<Target>,
 }
 
-/// The way in which a figure follows from the samples. Each name stands for the median of its samples.
+/// The way in which a figure follows from the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
-    /// The sample itself.
+    /// The median of the samples.
     Of(&'static str),
-    /// The first divided by the second.
+    /// The first divided by the second: the median of the turns' ratios, since both are measured in each turn.
     Ratio(&'static str, &'static str),
-    /// The first minus the second.
+    /// The first minus the second: the median of the turns' differences.
     Difference(&'static str, &'static str),
     /// The largest of all samples whose names end in this.
     Largest(&'static str),
@@ -49,17 +51,24 @@ pub(super) enum Target {
 }
 
 impl Value {
-    /// Returns the figure; `None` when something it is made of was not measured.
+    /// Returns the figure; `None` when something it is made of was not measured. Where a failure leaves open which values belong together, it is made
+    /// of the medians of both.
     pub(super) fn from(self, samples: &Samples) -> Option<f64> {
         match self {
             Self::Of(name) => samples.median(name),
-            Self::Ratio(a, b) => Some(samples.median(a)? / samples.median(b)?),
-            Self::Difference(a, b) => Some(samples.median(a)? - samples.median(b)?),
+            Self::Ratio(a, b) => {
+                let of_medians = || Some(samples.median(a)? / samples.median(b)?);
+                statistics::median(&self.each(samples)).or_else(of_medians)
+            }
+            Self::Difference(a, b) => {
+                let of_medians = || Some(samples.median(a)? - samples.median(b)?);
+                statistics::median(&self.each(samples)).or_else(of_medians)
+            }
             Self::Largest(ending) => samples.largest(ending),
         }
     }
 
-    /// Returns the figure of each round; empty where rounds say nothing about it, and where a failure leaves open which values belong together.
+    /// Returns the figure of each turn; empty where turns say nothing about it, and where a failure leaves open which values belong together.
     pub(super) fn each(self, samples: &Samples) -> Vec<f64> {
         let both = |a, b, figure: fn(f64, f64) -> f64| {
             let (first, second) = (samples.values(a), samples.values(b));
@@ -288,7 +297,7 @@ const RECEIVE_1000: &str = "criterion/endpoint_receive/1000";
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::stages::{Carrier, Measure, STAGES};
+    use super::super::stages::{Carrier, GROUPS, Measure};
     use super::*;
 
     #[test]
@@ -302,7 +311,7 @@ mod tests {
         let mut measured = BTreeSet::from(
             [CONNECTIONS_1, CONNECTIONS_1000, RECEIVE_1, RECEIVE_1000].map(str::to_owned),
         );
-        for stage in STAGES {
+        for stage in GROUPS.iter().copied().flatten() {
             for measure in stage.measures {
                 let name = format!("{}/{}", stage.name, measure.name());
                 measured.extend(match measure {
@@ -331,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_compared_with_themselves() {
+    fn turns_are_compared_with_themselves() {
         let mut samples = Samples::default();
         for (tunnel, veth) in [(8.0, 40.0), (9.0, 30.0)] {
             samples.add("tunnel", tunnel);
@@ -342,7 +351,11 @@ mod tests {
         assert_eq!(Of("veth").each(&samples), [40.0, 30.0]);
         assert!(Largest("veth").each(&samples).is_empty());
         samples.add("veth", 20.0);
-        assert!(Ratio("tunnel", "veth").each(&samples).is_empty(), "one round lacks a value");
+        assert!(Ratio("tunnel", "veth").each(&samples).is_empty(), "one turn lacks a value");
+        assert_eq!(Ratio("tunnel", "veth").from(&samples), Some(8.5 / 30.0), "of the medians");
+        samples.add("tunnel", 10.0);
+        assert_eq!(Ratio("tunnel", "veth").from(&samples), Some(0.3), "of 0.2, 0.3 and 0.5");
+        assert_eq!(Difference("veth", "tunnel").from(&samples), Some(21.0));
     }
 
     #[test]

@@ -1,88 +1,26 @@
-//! The stages of a benchmark, one after the other: each is set up, measured and taken down.
+//! The groups of stages of a benchmark, one after the other: each is set up, measured and taken down.
+//!
+//! The speed of a machine changes from minute to minute, by as much as compared stages differ. So the stages of a group are all there at the same
+//! time, and each measurement of them is made in turns, the first of which alternates.
 
-use std::net::IpAddr;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result};
 
+use super::pace::{Pace, SET_UP};
 use super::repeat;
 use super::search::{self, Attempt};
-use super::stages::{Carrier, Measure, Stage};
+use super::setup::{SETTLE, Sent, Setup};
+use super::stages::{Measure, Stage};
 use crate::console::interrupt::Interrupt;
 use crate::console::progress::Progress;
-use crate::experiments::case::adapter::{self, Adapter};
-use crate::machine::usage;
-use crate::processes::daemon::Tunnel;
 use crate::results::record::{Failure, Record};
 use crate::results::samples::Samples;
-use crate::topology::{End, PathSpec, Topology};
-use crate::traffic::iperf::{self, Load, Server, Transfer};
+use crate::traffic::iperf::Load;
 use crate::traffic::ping;
 
-/// Durations and numbers of measurements.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
-    /// Duration of one TCP transfer.
-    tcp: Duration,
-    /// Duration of one attempt of the search for the highest UDP rate.
-    udp: Duration,
-    /// Most attempts of the search.
-    udp_attempts: u32,
-    /// Number of echo requests.
-    pings: u32,
-}
-
-impl Pace {
-    /// The pace for figures to publish.
-    pub(super) const FULL: Self = Self {
-        tcp: Duration::from_secs(5),
-        udp: Duration::from_secs(2),
-        udp_attempts: 10,
-        pings: 300,
-    };
-    /// The pace to see whether all of it works.
-    pub(super) const QUICK: Self = Self {
-        tcp: Duration::from_secs(1),
-        udp: Duration::from_secs(1),
-        udp_attempts: 6,
-        pings: 100,
-    };
-
-    /// Returns what one measurement consists of, for people.
-    pub(super) fn extent(self) -> String {
-        format!(
-            "TCP for {} s, UDP for {} s in each of at most {} attempts, {} pings",
-            self.tcp.as_secs(),
-            self.udp.as_secs(),
-            self.udp_attempts,
-            self.pings
-        )
-    }
-
-    /// Returns the approximate duration of a stage.
-    pub(super) fn stage(self, stage: &Stage) -> Duration {
-        let preparation = Duration::from_secs(1);
-        preparation + stage.measures.iter().map(|&measure| self.measure(measure)).sum::<Duration>()
-    }
-
-    /// Returns the approximate duration of one measurement.
-    fn measure(self, measure: Measure) -> Duration {
-        match measure {
-            Measure::IdleMemory => SETTLE,
-            Measure::Ping => Duration::from_millis(10) * self.pings,
-            Measure::Tcp { .. } => self.tcp,
-            Measure::Udp { .. } => self.udp * self.udp_attempts,
-            Measure::UdpCpu { .. } => self.tcp,
-        }
-    }
-}
-
-/// Time after its start at which a daemon counts as idle.
-const SETTLE: Duration = Duration::from_secs(1);
-
-/// The adapter of the laboratory for WireGuard in user space.
-const WIREGUARD: &str = "wireguard-go";
 /// UDP packets per second at which the CPU time of a packet is measured.
 const MODERATE: f64 = 50_000.0;
 /// The longest time that the queue of a tunnel takes to drain after a flood. Small flows overtake what waits there, so the next iperf3 would begin
@@ -101,15 +39,11 @@ pub(super) struct Bench<'a> {
     pub(super) record: Record,
 }
 
-/// The parts of a stage while it lasts. The order of the fields is that of their ends: daemons before hosts.
-struct Setup {
-    tunnel: Option<Tunnel>,
-    _adapter: Option<adapter::Running>,
-    /// The server of iperf3; `None` only while it is started again.
-    server: Option<Server>,
-    topology: Topology,
-    to: IpAddr,
-    _scratch: tempfile::TempDir,
+/// A stage that is set up, and what was measured in it.
+struct Running<'a> {
+    stage: &'a Stage,
+    setup: Setup,
+    samples: Samples,
 }
 
 /// One measurement of a round, and its values.
@@ -121,40 +55,46 @@ struct Step<'a> {
 }
 
 impl Bench<'_> {
-    /// Sets the stage up, measures everything in it and takes it down again. What fails is recorded; only an interruption is an
-    /// error.
-    pub(super) fn stage(&mut self, stage: &Stage, round: u32) -> Result<()> {
-        self.progress.step(&format!("round {round}, {}", stage.name), Duration::from_secs(1));
-        let mut samples = Samples::default();
-        match self.measure_all(stage, round, &mut samples) {
-            Ok(()) => self.record.samples.append(samples),
-            // Without an orderly end, nothing says that the values are those of the stage.
-            Err(error) => self.failed(round, stage.name.into(), &error)?,
+    /// Sets the stages of a group up, measures everything in them in turns, and takes them down again. What fails is recorded; only an interruption
+    /// is an error.
+    pub(super) fn group(&mut self, group: &[&Stage], round: u32) -> Result<()> {
+        let mut all = Vec::new();
+        for &stage in group {
+            self.progress.step(&format!("round {round}, {}", stage.name), SET_UP);
+            match Setup::new(stage, &self.program, self.interrupt) {
+                Ok(setup) => all.push(Running { stage, setup, samples: Samples::default() }),
+                Err(error) => self.failed(round, stage.name.into(), &error)?,
+            }
+        }
+        let measures: BTreeSet<_> = group.iter().flat_map(|stage| stage.measures).collect();
+        for &measure in measures {
+            for turn in 0..self.pace.turns(measure) {
+                for place in order(turn, all.len()) {
+                    self.turn(&mut all[place], measure, round)?;
+                }
+            }
+        }
+        for Running { stage, setup, mut samples } in all {
+            match setup.end(stage, &mut samples) {
+                Ok(()) => self.record.samples.append(samples),
+                // Without an orderly end, nothing says that the values are those of the stage.
+                Err(error) => self.failed(round, stage.name.into(), &error)?,
+            }
         }
         Ok(())
     }
 
-    fn measure_all(&mut self, stage: &Stage, round: u32, samples: &mut Samples) -> Result<()> {
-        let mut setup = self.set_up(stage)?;
-        for &measure in stage.measures {
-            let name = format!("{}/{}", stage.name, measure.name());
-            self.progress.step(&format!("round {round}, {name}"), self.pace.measure(measure));
-            let mut step = Step { round, name: name.clone(), samples: &mut *samples };
-            if let Err(error) = self.measure(&mut step, &mut setup, measure) {
-                self.failed(round, name, &error)?;
-            }
+    /// Makes a measurement in a stage, if it is one of the stage's own.
+    fn turn(&mut self, running: &mut Running<'_>, measure: Measure, round: u32) -> Result<()> {
+        let Running { stage, setup, samples } = running;
+        if !stage.measures.contains(&measure) {
+            return Ok(());
         }
-        if let Some(tunnel) = setup.tunnel {
-            if stage.carrier.spreads_by_weights() {
-                check_shares(&tunnel)?;
-            }
-            for (end, name) in [(End::A, "send"), (End::B, "receive")] {
-                let peak = usage::memory(tunnel.daemon(end).id())?.peak;
-                samples.add(format!("{}/{name}/peak-memory", stage.name), peak as f64 / 1e6);
-            }
-            tunnel.stop()?;
-        }
-        Ok(())
+        let name = format!("{}/{}", stage.name, measure.name());
+        self.progress.step(&format!("round {round}, {name}"), self.pace.measure(measure));
+        let mut step = Step { round, name: name.clone(), samples };
+        let measured = self.measure(&mut step, setup, measure);
+        measured.or_else(|error| self.failed(round, name, &error))
     }
 
     /// Records a failure. Returns the interruption as an error, if that was the reason.
@@ -162,32 +102,6 @@ impl Bench<'_> {
         self.interrupt.check()?;
         self.record.failed.push(Failure { round, what, why: format!("{error:#}") });
         Ok(())
-    }
-
-    fn set_up(&self, stage: &Stage) -> Result<Setup> {
-        let path = PathSpec { shaped: None, segmentation_offload: stage.segmentation_offload };
-        let topology = Topology::new(&vec![path; stage.paths])?;
-        // A short name: the path of a UNIX socket has at most 107 bytes.
-        let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
-        let (mut tunnel, mut other) = (None, None);
-        let to = match stage.carrier {
-            Carrier::Path => topology.paths()[0].address(End::B),
-            Carrier::Tunnel(settings) => {
-                let (program, directory) = (&self.program, scratch.path());
-                let started =
-                    Tunnel::start(program, &topology, settings, directory, self.interrupt)?;
-                tunnel = Some(started);
-                Tunnel::address(End::B)
-            }
-            Carrier::WireguardGo => {
-                let wireguard = Adapter::load(WIREGUARD, None)?;
-                let host = |end| topology.host(end);
-                other = Some(wireguard.start(host, scratch.path(), self.interrupt)?);
-                adapter::address(End::B)
-            }
-        };
-        let server = Server::start(topology.host(End::B), self.interrupt)?;
-        Ok(Setup { tunnel, _adapter: other, server: Some(server), topology, to, _scratch: scratch })
     }
 
     fn measure(&mut self, step: &mut Step<'_>, setup: &mut Setup, measure: Measure) -> Result<()> {
@@ -203,19 +117,13 @@ impl Bench<'_> {
     /// Measures idle memory in MB (10^6 bytes), the larger of the two ends.
     fn idle_memory(&mut self, step: &mut Step<'_>, setup: &Setup) -> Result<()> {
         self.interrupt.sleep(SETTLE)?;
-        let tunnel = setup.tunnel.as_ref().context("no daemon")?;
-        let mut largest = 0;
-        for end in [End::A, End::B] {
-            largest = largest.max(usage::memory(tunnel.daemon(end).id())?.resident);
-        }
-        step.samples.add(step.name.as_str(), largest as f64 / 1e6);
+        step.samples.add(step.name.as_str(), setup.resident_memory()? as f64 / 1e6);
         Ok(())
     }
 
     /// Measures the round-trip time, in milliseconds.
     fn ping(&mut self, step: &mut Step<'_>, setup: &Setup) -> Result<()> {
-        let host = setup.topology.host(End::A);
-        let times = ping::ping(host, setup.to, self.pace.pings, self.interrupt)?;
+        let times = ping::ping(setup.sender(), setup.to, self.pace.pings, self.interrupt)?;
         step.add("median", times.median());
         step.add("p99", times.p99());
         Ok(())
@@ -273,11 +181,9 @@ impl Bench<'_> {
         let interrupt = self.interrupt;
         let attempt = |number| {
             if number > 0 {
-                // The old one has to leave its port first.
-                setup.server = None;
-                setup.server = Some(Server::start(setup.topology.host(End::B), interrupt)?);
+                setup.restart_server(interrupt)?;
             }
-            send(setup, load, duration, interrupt)
+            setup.send(load, duration, interrupt)
         };
         repeat::until_success(interrupt, attempt, |error| {
             let why = format!("{error:#}");
@@ -295,37 +201,19 @@ impl Step<'_> {
     }
 }
 
-/// One transfer that succeeded.
-struct Sent {
-    transfer: Transfer,
-    /// CPU time of the daemons at the sending and at the receiving end; `None` without a tunnel.
-    used: Option<[Duration; 2]>,
+/// Returns the order of the stages of a group in a turn: the first one becomes the last.
+fn order(turn: u32, stages: usize) -> Box<dyn Iterator<Item = usize>> {
+    let forward = 0..stages;
+    if turn.is_multiple_of(2) { Box::new(forward) } else { Box::new(forward.rev()) }
 }
 
-fn send(setup: &Setup, load: Load, duration: Duration, interrupt: &Interrupt) -> Result<Sent> {
-    let before = cpu_times(setup)?;
-    let host = setup.topology.host(End::A);
-    let transfer = iperf::transfer(host, setup.to, load, duration, interrupt)?;
-    let after = cpu_times(setup)?;
-    let used =
-        before.zip(after).map(|(before, after)| [after[0] - before[0], after[1] - before[1]]);
-    Ok(Sent { transfer, used })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn cpu_times(setup: &Setup) -> Result<Option<[Duration; 2]>> {
-    let Some(tunnel) = &setup.tunnel else { return Ok(None) };
-    let of = |end| usage::cpu_time(tunnel.daemon(end).id());
-    Ok(Some([of(End::A)?, of(End::B)?]))
-}
-
-/// Checks the shares of the paths. The weights are equal: if a path carried clearly less than its share, the measurement was not that of the stage.
-fn check_shares(tunnel: &Tunnel) -> Result<()> {
-    let packets = tunnel.daemon(End::A).packets_sent()?;
-    let all: u64 = packets.iter().sum();
-    let fair = all as f64 / packets.len() as f64;
-    if packets.iter().any(|&packets| (packets as f64) < fair * 0.9) {
-        let packets: Vec<_> = packets.iter().map(u64::to_string).collect();
-        bail!("the paths carried unequal shares: {} packets", packets.join(", "));
+    #[test]
+    fn every_other_turn_runs_backwards() {
+        let turns: Vec<Vec<_>> = (0..3).map(|turn| order(turn, 3).collect()).collect();
+        assert_eq!(turns, [[0, 1, 2], [2, 1, 0], [0, 1, 2]]);
     }
-    Ok(())
 }

@@ -1,18 +1,21 @@
 //! The speed table: the speed of the tunnel on this machine, against the same machine without it.
 //!
-//! Every figure is the median of several rounds. A round measures everything once, so that compared figures were measured within minutes of each
-//! other; the report gives ratios of medians of one run, never of different runs.
+//! Every figure is the median of several rounds, in each of which TCP has several turns. What is compared is there at the same time, and is
+//! measured by turns. A ratio is the median of the turns' ratios.
 
 pub(crate) mod criterion;
 mod figures;
 mod measure;
+mod pace;
 mod repeat;
 mod report;
 mod search;
+mod setup;
 mod stages;
 mod tables;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -23,9 +26,10 @@ use crate::machine;
 use crate::processes::daemon;
 use crate::results::record::Record;
 
-use measure::{Bench, Pace};
+use measure::Bench;
+use pace::Pace;
 use report::{Report, SAMPLES};
-use stages::STAGES;
+use stages::{GROUPS, Stage};
 use tables::STORED;
 pub(crate) use tables::tables;
 
@@ -61,10 +65,13 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let pace = if options.quick { Pace::QUICK } else { Pace::FULL };
     let rounds = options.rounds.unwrap_or(if options.quick { 1 } else { 3 });
     let only = options.only.as_deref().unwrap_or("");
-    let stages: Vec<_> = STAGES.iter().filter(|stage| stage.name.contains(only)).collect();
+    let chosen = |group: &&'static [Stage]| -> Vec<&Stage> {
+        group.iter().filter(|stage| stage.name.contains(only)).collect()
+    };
+    let groups: Vec<Vec<&Stage>> = GROUPS.iter().map(chosen).collect();
 
     let machine = machine::facts(&[&program, Path::new("iperf3"), Path::new("wireguard-go")]);
-    let round = stages.iter().map(|stage| pace.stage(stage)).sum::<std::time::Duration>();
+    let round = groups.iter().flatten().map(|stage| pace.stage(stage)).sum::<Duration>();
     let mut extent = pace.extent();
     if options.quick {
         extent += " (shortened: not for publication)";
@@ -75,8 +82,8 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let mut bench = Bench { program, pace, progress, interrupt, record };
     let directory = target.join("bench");
     for round in 1..=rounds {
-        for stage in &stages {
-            bench.stage(stage, round)?;
+        for group in &groups {
+            bench.group(group, round)?;
             // The measurements are kept even if the rest fails.
             bench.record.store(&directory, SAMPLES)?;
         }

@@ -13,7 +13,7 @@ pub(super) struct Stage {
     pub(super) segmentation_offload: bool,
     /// The carrier of the traffic.
     pub(super) carrier: Carrier,
-    /// The measurements, in this order.
+    /// The measurements.
     pub(super) measures: &'static [Measure],
 }
 
@@ -28,8 +28,8 @@ pub(super) enum Carrier {
     WireguardGo,
 }
 
-/// One measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One measurement. Those of a stage are made in the order of the variants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Measure {
     /// Resident memory of the daemons before any traffic.
     IdleMemory,
@@ -90,8 +90,11 @@ const fn session(data: Data, mapping: Mapping) -> Carrier {
     Carrier::Tunnel(Settings { window: None, session: Some(Session { data, mapping }) })
 }
 
-/// The stages of one round. Compared stages are close together.
-pub(super) const STAGES: &[Stage] = &[
+/// The stages of one round, in groups of those that are compared.
+pub(super) const GROUPS: &[&[Stage]] = &[BARE, WINDOWS_1, WINDOWS_2, SESSIONS_1, SESSIONS_2];
+
+/// The tunnel beside the same machine without it.
+const BARE: &[Stage] = &[
     Stage {
         name: "veth",
         paths: 1,
@@ -127,6 +130,10 @@ pub(super) const STAGES: &[Stage] = &[
         carrier: DEFAULT,
         measures: &[ONE_FLOW, FOUR_FLOWS],
     },
+];
+
+/// Reordering over one path.
+const WINDOWS_1: &[Stage] = &[
     Stage {
         name: "window-10000-1-path",
         paths: 1,
@@ -141,6 +148,10 @@ pub(super) const STAGES: &[Stage] = &[
         carrier: WINDOW_0,
         measures: &[ONE_FLOW],
     },
+];
+
+/// Reordering over two paths.
+const WINDOWS_2: &[Stage] = &[
     Stage {
         name: "window-10000-2-paths",
         paths: 2,
@@ -155,6 +166,10 @@ pub(super) const STAGES: &[Stage] = &[
         carrier: WINDOW_0,
         measures: &[ONE_FLOW],
     },
+];
+
+/// Sealed data and adaptive mapping over one path.
+const SESSIONS_1: &[Stage] = &[
     Stage {
         name: "session-plain-1-path",
         paths: 1,
@@ -184,19 +199,23 @@ pub(super) const STAGES: &[Stage] = &[
         measures: &[Ping, ONE_FLOW, Udp { payload: 64 }],
     },
     Stage {
-        name: "wireguard-go",
-        paths: 1,
-        segmentation_offload: true,
-        carrier: Carrier::WireguardGo,
-        measures: &[ONE_FLOW],
-    },
-    Stage {
         name: "session-chacha20-1-path",
         paths: 1,
         segmentation_offload: true,
         carrier: CHACHA20,
         measures: &[ONE_FLOW],
     },
+    Stage {
+        name: "wireguard-go",
+        paths: 1,
+        segmentation_offload: true,
+        carrier: Carrier::WireguardGo,
+        measures: &[ONE_FLOW],
+    },
+];
+
+/// Sealed data and adaptive mapping over two paths.
+const SESSIONS_2: &[Stage] = &[
     Stage {
         name: "session-plain-2-paths",
         paths: 2,
