@@ -48,7 +48,16 @@ pub(crate) struct Topology {
 impl Topology {
     /// Makes the hosts and as many paths as there are specifications.
     pub(crate) fn new(specs: &[PathSpec]) -> Result<Self> {
-        let hosts = Hosts::new(End::A, End::B)?;
+        Self::between(Hosts::new(End::A, End::B)?, specs)
+    }
+
+    /// The same under a name, so that this laboratory may have several at one time.
+    pub(crate) fn named(name: &str, specs: &[PathSpec]) -> Result<Self> {
+        let host = |end: End| format!("{name}-{end}");
+        Self::between(Hosts::new(host(End::A), host(End::B))?, specs)
+    }
+
+    fn between(hosts: Hosts, specs: &[PathSpec]) -> Result<Self> {
         let name = |number| Path { name: format!("path{number}"), number };
         let paths: Vec<Path> = (1..).zip(specs).map(|(number, _)| name(number)).collect();
         for (path, &spec) in paths.iter().zip(specs) {

@@ -44,7 +44,8 @@ impl Setup {
     /// Sets a stage up. `program`: the daemon's executable.
     pub(super) fn new(stage: &Stage, program: &Path, interrupt: &Interrupt) -> Result<Self> {
         let path = PathSpec { shaped: None, segmentation_offload: stage.segmentation_offload };
-        let topology = Topology::new(&vec![path; stage.paths])?;
+        // The other stages of its group are there at the same time.
+        let topology = Topology::named(stage.name, &vec![path; stage.paths])?;
         // A short name: the path of a UNIX socket has at most 107 bytes.
         let scratch = tempfile::Builder::new().prefix("mpt-lab-").tempdir()?;
         let (mut tunnel, mut other) = (None, None);
