@@ -25,7 +25,8 @@ impl<P: Copy> PlayOut<P> {
     /// that begins, when it is too late.
     #[inline]
     pub(in crate::reorder) fn resume(&mut self, now: Instant) {
-        let Some(waited) = self.waited else { return };
+        // The packets of a batch have one time.
+        let Some(waited) = self.waited.filter(|&waited| waited != now) else { return };
         let passed = self.micros(now) - self.micros(waited);
         if passed > IDLE && passed > self.pause() {
             self.update_hold(now);
