@@ -198,7 +198,7 @@ impl<P: Copy> ReorderBuffer<P> {
         let number = Sequence(sequence);
         if number == self.due && self.deadline == NEVER && self.started {
             if self.judging {
-                self.evidence.observe_due(now, path, number);
+                self.evidence.observe(now, path, number);
             }
             self.progress();
             return self.deliver_due(packet, sink);

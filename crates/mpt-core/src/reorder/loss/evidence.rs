@@ -194,14 +194,6 @@ impl Evidence {
         p.continues_before_restart(number, due)
     }
 
-    /// The packet of the number due came. Announcements that it reaches take effect: where no number is ever missing, there is no judgement to let
-    /// them, and each packet would look at them.
-    #[inline]
-    pub(in crate::reorder) fn observe_due(&mut self, now: u64, path: usize, due: Sequence) {
-        self.take_effect(due, now);
-        self.observe(now, path, due);
-    }
-
     /// A packet came.
     #[inline]
     pub(in crate::reorder) fn observe(&mut self, now: u64, path: usize, number: Sequence) {
@@ -320,21 +312,15 @@ impl Evidence {
     /// Announcements take effect when the number due has reached them.
     #[inline]
     fn take_effect(&mut self, due: Sequence, now: u64) {
-        if self.changes.is_some() {
-            self.take_reached(due, now);
-        }
-    }
-
-    #[cold]
-    fn take_reached(&mut self, due: Sequence, now: u64) {
-        let Some(mut changes) = self.changes.take() else { return };
-        while let Some(first) =
-            changes.announced.first().map(|a| a.first).filter(|first| !first.is_after(due))
-        {
-            self.change(&mut changes.announced, first, now);
-        }
-        if !changes.announced.is_empty() {
-            self.changes = Some(changes);
+        if let Some(mut changes) = self.changes.take() {
+            while let Some(first) =
+                changes.announced.first().map(|a| a.first).filter(|first| !first.is_after(due))
+            {
+                self.change(&mut changes.announced, first, now);
+            }
+            if !changes.announced.is_empty() {
+                self.changes = Some(changes);
+            }
         }
     }
 
@@ -394,29 +380,5 @@ impl Evidence {
                 self.watch = self.watch.earlier(p.overdue());
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Nothing is ever missing, so that nothing is judged.
-    #[test]
-    fn announcements_take_effect_while_everything_comes_in_order() {
-        let mut evidence = Evidence::new();
-        (0..2).for_each(|path| evidence.add(0, path, 1));
-        for first in [100, 200] {
-            evidence.announce(0, Sequence(first), 1, 3);
-        }
-        let mut observe = |numbers: std::ops::Range<u32>| {
-            for number in numbers {
-                evidence.observe_due(u64::from(number), number as usize % 2, Sequence(number));
-            }
-            evidence.changes.as_ref().map_or(0, |changes| changes.announced.len())
-        };
-        assert_eq!(observe(0..100), 2);
-        assert_eq!(observe(100..101), 1, "the first number of the change was due");
-        assert_eq!(observe(101..201), 0);
     }
 }
