@@ -7,3 +7,4 @@ pub(super) mod demo;
 pub(super) mod failover;
 mod live;
 pub(super) mod performance;
+mod turns;

@@ -51,7 +51,7 @@ impl Topology {
         Self::between(Hosts::new(End::A, End::B)?, specs)
     }
 
-    /// The same under a name, so that this laboratory may have several at one time.
+    /// Makes the same under a name, so that this laboratory may have several at one time.
     pub(crate) fn named(name: &str, specs: &[PathSpec]) -> Result<Self> {
         let host = |end: End| format!("{name}-{end}");
         Self::between(Hosts::new(host(End::A), host(End::B))?, specs)

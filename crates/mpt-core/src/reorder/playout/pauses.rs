@@ -15,7 +15,7 @@ impl<P: Copy> PlayOut<P> {
     /// Lets the hold follow the present estimates of the paths.
     pub(crate) fn update_hold(&mut self, now: Instant) {
         let micros = self.micros(now);
-        let idle = self.waited.is_none_or(|at| micros - self.micros(at) > self.pause());
+        let idle = self.waited.is_none_or(|waited| self.is_over(waited, now));
         self.refused.forget_before(self.front);
         self.hold.update(micros, idle);
         self.flows.set_hold(self.extra().as_micros() as i64);
@@ -27,16 +27,16 @@ impl<P: Copy> PlayOut<P> {
     pub(in crate::reorder) fn resume(&mut self, now: Instant) {
         // The packets of a batch have one time.
         let Some(waited) = self.waited.filter(|&waited| waited != now) else { return };
-        let passed = self.micros(now) - self.micros(waited);
-        if passed > IDLE && passed > self.pause() {
+        if self.is_over(waited, now) {
             self.update_hold(now);
             // Packets that never wait do not end the pause.
             self.waited = None;
         }
     }
 
-    /// Returns the time without a packet that might have to wait after which a flow is over.
-    fn pause(&self) -> i64 {
-        IDLE.max(IDLE_HOLDS * self.hold.present().unwrap_or(0).min(self.bounds.hold))
+    /// Returns true if the flow that had its last packet at `waited` is over.
+    fn is_over(&self, waited: Instant, now: Instant) -> bool {
+        let holds = IDLE_HOLDS * self.hold.present().unwrap_or(0).min(self.bounds.hold);
+        self.micros(now) - self.micros(waited) > IDLE.max(holds)
     }
 }

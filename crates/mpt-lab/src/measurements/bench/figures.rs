@@ -57,15 +57,18 @@ impl Value {
         match self {
             Self::Of(name) => samples.median(name),
             Self::Ratio(a, b) => {
-                let of_medians = || Some(samples.median(a)? / samples.median(b)?);
-                statistics::median(&self.each(samples)).or_else(of_medians)
+                self.of_turns(samples, || Some(samples.median(a)? / samples.median(b)?))
             }
             Self::Difference(a, b) => {
-                let of_medians = || Some(samples.median(a)? - samples.median(b)?);
-                statistics::median(&self.each(samples)).or_else(of_medians)
+                self.of_turns(samples, || Some(samples.median(a)? - samples.median(b)?))
             }
             Self::Largest(ending) => samples.largest(ending),
         }
+    }
+
+    /// Returns the median of the turns' figures, or where no turn has one, that of the medians.
+    fn of_turns(self, samples: &Samples, of_medians: impl Fn() -> Option<f64>) -> Option<f64> {
+        statistics::median(&self.each(samples)).or_else(of_medians)
     }
 
     /// Returns the figure of each turn; empty where turns say nothing about it, and where a failure leaves open which values belong together.

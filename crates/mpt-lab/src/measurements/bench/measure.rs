@@ -16,6 +16,7 @@ use super::setup::{SETTLE, Sent, Setup};
 use super::stages::{Measure, Stage};
 use crate::console::interrupt::Interrupt;
 use crate::console::progress::Progress;
+use crate::measurements::turns::order;
 use crate::results::record::{Failure, Record};
 use crate::results::samples::Samples;
 use crate::traffic::iperf::Load;
@@ -198,22 +199,5 @@ impl Step<'_> {
     /// Adds one value under the measurement's name and this one.
     fn add(&mut self, name: &str, value: f64) {
         self.samples.add(format!("{}/{name}", self.name), value);
-    }
-}
-
-/// Returns the order of the stages of a group in a turn: the first one becomes the last.
-fn order(turn: u32, stages: usize) -> Box<dyn Iterator<Item = usize>> {
-    let forward = 0..stages;
-    if turn.is_multiple_of(2) { Box::new(forward) } else { Box::new(forward.rev()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_other_turn_runs_backwards() {
-        let turns: Vec<Vec<_>> = (0..3).map(|turn| order(turn, 3).collect()).collect();
-        assert_eq!(turns, [[0, 1, 2], [2, 1, 0], [0, 1, 2]]);
     }
 }

@@ -16,6 +16,7 @@ use clap::Args;
 use crate::console::interrupt::Interrupt;
 use crate::console::progress::Progress;
 use crate::machine;
+use crate::measurements::turns::order;
 use crate::processes::daemon;
 use crate::results::record::Record;
 use crate::results::samples::Samples;
@@ -77,14 +78,14 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let mut progress = Progress::new(each * options.pairs * 2 + benches::DURATION * runs * 2);
     let mut samples = Samples::default();
     for pair in 0..options.pairs {
-        for side in order(pair) {
+        for side in order(pair, SIDES.len()) {
             progress.step(&format!("pair {}, {}", pair + 1, SIDES[side]), each);
             flow::measure(&programs[side], SIDES[side], &transfer, &mut samples, interrupt)
                 .with_context(|| format!("pair {}, {}", pair + 1, SIDES[side]))?;
         }
     }
     for pair in 0..runs {
-        for side in order(pair) {
+        for side in order(pair, SIDES.len()) {
             let step = format!("benchmarks, pair {}, {}", pair + 1, SIDES[side]);
             progress.step(&step, benches::DURATION);
             benches::measure(benches[side], SIDES[side], &mut samples, interrupt).context(step)?;
@@ -109,9 +110,4 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
         println!("written: {}", file.display());
     }
     Ok(())
-}
-
-/// Returns the order of a pair: the first one alternates.
-fn order(pair: u32) -> [usize; 2] {
-    if pair.is_multiple_of(2) { [0, 1] } else { [1, 0] }
 }
