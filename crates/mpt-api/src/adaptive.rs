@@ -77,3 +77,12 @@ pub struct Queue {
     #[serde(default)]
     pub superseded: u64,
 }
+
+/// The path that short flows keep to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShortFlows {
+    /// The name of the path.
+    pub path: String,
+    /// The bytes up to which a flow ends sooner over this path alone than over all.
+    pub bytes: u64,
+}

@@ -40,7 +40,7 @@ pub mod snapshot;
 mod token;
 mod version;
 
-pub use adaptive::{Estimate, Queue, Repairs};
+pub use adaptive::{Estimate, Queue, Repairs, ShortFlows};
 pub use clients::{Client, ClientConnection, Clients};
 pub use event::{Event, EventKind, Events, LossReason, now_ms};
 pub use facts::{

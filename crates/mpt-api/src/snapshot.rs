@@ -13,7 +13,7 @@ use strum::{Display, IntoStaticStr, VariantNames};
 
 use crate::{
     AtCap, CapCounts, CapPeriod, Direction, Ecn, Equalize, Estimate, Late, Mapping, Offload, Queue,
-    Repairs, Seal,
+    Repairs, Seal, ShortFlows,
 };
 
 /// Named counters, each the packets that met one fate ("no_connection", "wrong_key", ...). Every name that the daemon has is
@@ -101,6 +101,9 @@ pub struct Connection {
     /// Packets that wait for room on the paths; `None` without adaptive mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// The path that flows keep to which are expected to be short; `None` where they have all paths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_flows: Option<ShortFlows>,
     /// The receive window.
     pub reorder: Reorder,
     /// Packets dropped, by cause.

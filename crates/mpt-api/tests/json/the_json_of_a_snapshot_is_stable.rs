@@ -136,6 +136,7 @@ fn a_snapshot() {
         disagreement: Some(Disagreement::OtherKeys),
         compat: None,
         queue: Some(Queue { bytes: 90_000, packets: 60, flows: 2, ..Queue::default() }),
+        short_flows: None,
         paths: vec![path],
     };
     let snapshot = Snapshot {

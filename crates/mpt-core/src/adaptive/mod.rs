@@ -10,6 +10,7 @@
 //!
 //! `docs/adaptive.md` has the rules, and the reasons for them.
 
+mod alone;
 mod bulk;
 mod choice;
 mod log;
@@ -21,14 +22,16 @@ mod repair;
 mod report;
 mod role;
 mod set;
+mod short;
 mod silence;
 mod surveyed;
 mod symbols;
 mod tag;
+mod wants;
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::gre;
+use mpt_wire::ip::Summary;
 use smallvec::SmallVec;
 
 use self::log::SentLog;
@@ -42,9 +45,11 @@ use self::repair::state::Repairs;
 pub(crate) use self::repair::{Lack, Resend};
 pub(crate) use self::repair::{QUICK, held};
 pub(crate) use self::report::{Arrived, PeerReport, Received};
+use self::short::ShortFlows;
 use self::silence::Silence;
 pub(crate) use self::surveyed::Surveyed;
 pub(crate) use self::tag::{Queued, Tag};
+pub(crate) use self::wants::Wants;
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;
 use crate::session::RttEstimate;
@@ -140,6 +145,7 @@ pub(crate) struct Adaptive {
     trying: bool,
     /// The choice of the paths whose round-trip time the flows can afford.
     reach: Reach,
+    short: ShortFlows,
     peer: Peer,
     /// The silence of a peer that sends no reports.
     silence: Silence,
@@ -168,6 +174,7 @@ impl Adaptive {
             bulk: 0,
             trying: true,
             reach: Reach::default(),
+            short: ShortFlows::default(),
             peer: Peer::default(),
             silence: Silence::default(),
             sent: 0,
@@ -249,10 +256,17 @@ impl Adaptive {
     /// Gives a packet of `bytes` its path, if one has credit, and logs the packet under `number`.
     /// `now` is in the microseconds of [`Self::micros`].
     #[inline]
-    pub(crate) fn leave(&mut self, now: i64, number: u32, bytes: u32, ipv6: bool) -> Option<u16> {
-        let slot = self.choose(now, ipv6, false)?;
-        self.give(now, slot, number, bytes, 0);
+    pub(crate) fn leave(&mut self, now: i64, number: u32, bytes: u32, wants: Wants) -> Option<u16> {
+        let slot = self.choose(now, wants)?;
+        self.give(now, slot, number, (bytes, wants.short), 0);
         Some(slot)
+    }
+
+    /// Notes a packet, or super-packet, that is to be sent. Returns true if its flow keeps to one path, since it is
+    /// expected to stay short. `now` is in the microseconds of [`Self::micros`].
+    #[inline]
+    pub(crate) fn note_short(&mut self, now: i64, summary: &Summary, packet: &[u8]) -> bool {
+        self.short.note(now, summary, packet)
     }
 
     /// Returns true while a path has shown no bottleneck, and its rate grows to find one.
@@ -300,18 +314,29 @@ impl Adaptive {
         }
     }
 
-    fn give(&mut self, now: i64, slot: u16, number: u32, bytes: u32, waited: i64) {
+    fn give(&mut self, now: i64, slot: u16, number: u32, (bytes, short): (u32, bool), waited: i64) {
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return };
         let (before, size) = path.give(now, slot, (number, bytes), waited);
         self.log.note(number, size, waited, before);
         self.next_number = number.wrapping_add(1);
-        if is_bulk(bytes) {
-            self.reach.note(bytes);
-        } else {
-            self.reach.note_other();
+        // A short flow has one path, whatever paths carry the others.
+        match is_bulk(bytes) {
+            _ if short => {}
+            true => self.reach.note(bytes),
+            false => self.reach.note_other(),
         }
         self.sent = self.sent.saturating_add(1);
         self.silence.note_sent(now);
+    }
+
+    /// Returns the slot of the path that short flows keep to, and the bytes up to which they end sooner over it alone.
+    pub(crate) fn short_flows(&self) -> Option<(u16, u64)> {
+        self.short.alone().map(|alone| (alone.slot, alone.bytes))
+    }
+
+    /// Gives back memory while nothing is sent.
+    pub(crate) fn rest(&mut self) {
+        self.short.rest();
     }
 
     /// Gives a packet of `bytes` bytes in all a place at which the owner keeps it.
@@ -341,15 +366,16 @@ impl Adaptive {
 
     /// Takes a packet whose segments do not leave now into the queue. Returns false if it is dropped.
     pub(crate) fn store(&mut self, now: Instant, packet: Waiting<Queued>) -> bool {
+        self.short.wait_until(None);
         self.queue.push(now, packet).is_ok()
     }
 
     /// Returns the next segment that leaves the queue, if a path has credit for it.
     pub(crate) fn take(&mut self, now: Instant, number: u32) -> Option<Leaving> {
         let head = self.queue.peek(now)?;
-        let ipv6 = head.tag.tag.protocol == gre::Protocol::IPV6;
         let micros = self.micros(now);
-        let Some(slot) = self.choose(micros, ipv6, head.sparse) else {
+        let wants = Wants::of(&head);
+        let Some(slot) = self.choose(micros, wants) else {
             self.refused_at = Some(micros);
             return None;
         };
@@ -359,7 +385,8 @@ impl Adaptive {
         {
             path.pacer.lend(micros, bytes + path.overhead);
         }
-        self.give(micros, slot, number, bytes, waited.as_micros() as i64);
+        self.give(micros, slot, number, (bytes, wants.short), waited.as_micros() as i64);
+        self.short.wait_until(None);
         let Queued { packet, tag } = tag;
         if self.is_keeping() {
             self.keeper.note(micros, number, Kept { packet, segment, bytes, mark });
@@ -370,7 +397,11 @@ impl Adaptive {
 
     /// Returns the packet whose segment would leave next.
     pub(crate) fn next_packet(&mut self, now: Instant) -> Option<StoreId> {
-        self.queue.peek(now).map(|head| head.tag.packet)
+        let head = self.queue.peek(now)?;
+        if head.tag.tag.short {
+            return self.next_past_short(now);
+        }
+        Some(head.tag.packet)
     }
 
     /// Returns a packet that the owner is to forget, since the queue has dropped the rest of it or
@@ -388,7 +419,8 @@ impl Adaptive {
 
     /// Returns the time at which a segment may leave the queue, or something else is due; `None` while there is nothing.
     pub(crate) fn next_departure(&self) -> Option<Instant> {
-        let next = (!self.queue.is_empty()).then(|| self.next_credit()).flatten();
+        let credit = || self.short.waits_until().or_else(|| self.next_credit());
+        let next = (!self.queue.is_empty()).then(credit).flatten();
         // A path may have credit and be unable to carry the first packet. The time of the others
         // comes soon enough.
         let again = self.refused_at.map(|at| at + AFTER_REFUSAL);
@@ -506,6 +538,8 @@ impl Adaptive {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "any instant will do as the origin")]
 mod tests {
+    use mpt_wire::gre;
+
     use super::*;
 
     /// The first packet needs a path that has no credit, while another path has some.
@@ -520,7 +554,9 @@ mod tests {
         adaptive.set_ipv6(0, false);
         adaptive.set_ipv6(1, false);
         let protocol = gre::Protocol::IPV6;
-        let tag = Tag { protocol, outer_tos: 0, flow_hash: 1, protected: false, urgent: false };
+        let (outer_tos, flow_hash, protected) = (0, 1, false);
+        let (urgent, short) = (false, false);
+        let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent, short };
         let packet = adaptive.add(1_400, tag);
         let packet = Waiting {
             flow: 1,

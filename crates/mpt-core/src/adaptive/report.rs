@@ -154,6 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::adaptive::Wants;
     use crate::scheduler::Member;
 
     fn arrived() -> impl Strategy<Value = Arrived> {
@@ -186,7 +187,10 @@ mod tests {
         let member = Member { weight: 1, tier: 0, up: true, identity: 0 };
         adaptive.set(0, Some(member), 36);
         let number = 1;
-        assert_eq!(adaptive.leave(adaptive.micros(start), number, 1_400, false), Some(0));
+        assert_eq!(
+            adaptive.leave(adaptive.micros(start), number, 1_400, Wants::default()),
+            Some(0)
+        );
         let (packets, bytes) = (0, 0);
         let sums = |total, all_packets| Some(Counters { packets, bytes, total, all_packets });
         let highest = number;
@@ -226,7 +230,8 @@ mod tests {
     /// Returns how many of `most` packets leave at once, from `number` on.
     fn leave(adaptive: &mut Adaptive, now: Instant, number: u32, most: u32) -> u32 {
         let micros = adaptive.micros(now);
-        let leaves = |&n: &u32| adaptive.leave(micros, number + n, 1_400, false).is_some();
+        let leaves =
+            |&n: &u32| adaptive.leave(micros, number + n, 1_400, Wants::default()).is_some();
         (0..most).take_while(leaves).count() as u32
     }
 
@@ -298,7 +303,7 @@ mod tests {
             let (mut now, mut number) = (start, 0);
             for (clock, time, arrived, received) in reports {
                 for _ in 0..20 {
-                    if let Some(slot) = adaptive.leave(adaptive.micros(now), number, 1_400, false) {
+                    if let Some(slot) = adaptive.leave(adaptive.micros(now), number, 1_400, Wants::default()) {
                         adaptive.copy(now, slot, number, 1_400, false, |_| {});
                         number += 1;
                     }
@@ -312,7 +317,7 @@ mod tests {
             }
             // However long the worst report has the paths drain, it ends.
             let later = now + Duration::from_secs(10);
-            prop_assert!(adaptive.leave(adaptive.micros(later), number, 1_400, false).is_some());
+            prop_assert!(adaptive.leave(adaptive.micros(later), number, 1_400, Wants::default()).is_some());
         }
     }
 }

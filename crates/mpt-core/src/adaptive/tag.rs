@@ -14,6 +14,8 @@ pub(crate) struct Tag {
     pub(crate) protected: bool,
     /// True if the packet is wanted at once, and nothing else makes up for its loss.
     pub(crate) urgent: bool,
+    /// True if the packet belongs to a short flow: it is delivered at once.
+    pub(crate) short: bool,
 }
 
 /// A packet that waits in the queue.

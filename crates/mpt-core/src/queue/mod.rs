@@ -208,6 +208,14 @@ impl<T: Copy> FairQueue<T> {
         Some(Left { id, segment, bytes, mark, last, sparse: list == List::New, tag, waited })
     }
 
+    /// Lets the flow of the segment that [`Self::peek`] has shown go behind all others, since that segment cannot
+    /// leave now.
+    pub fn end_turn(&mut self) {
+        if self.packets > 0 {
+            self.flows.end_turn();
+        }
+    }
+
     /// Takes the next report of dropped segments. The owner asks after each [`Self::push`],
     /// [`Self::peek`] and [`Self::pop`] until it returns `None`: a place with a report is not free.
     #[inline]

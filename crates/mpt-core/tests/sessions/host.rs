@@ -117,7 +117,7 @@ impl PacketMemory<Packet> for Sink {
 
     fn accept(&mut self, _: Packet, _: ConnectionId, range: Range<usize>) -> Packet {
         let inner = &self.datagram[range];
-        u64::from_be_bytes(inner[INNER - 8..].try_into().unwrap())
+        u64::from_be_bytes(inner[inner.len() - 8..].try_into().unwrap())
     }
 }
 
@@ -143,7 +143,7 @@ pub struct Host {
     pub path_events: Vec<PathEvent>,
     pub(super) sink: Sink,
     /// Packets that wait or are kept, by where the node has them.
-    pub(super) store: BTreeMap<StoreId, [u8; INNER]>,
+    pub(super) store: BTreeMap<StoreId, Vec<u8>>,
     /// Whether packets that are kept after they have left become other ones.
     pub spoils: bool,
     /// Ids of the next packet and of all that were delivered, in order.

@@ -50,6 +50,7 @@ mod sealed_flows_do_not_wait;
 mod sealed_numbers_go_far_beyond_32_bits;
 mod sealed_numbers_wrap_under_any_keys;
 mod sessions_are_opened_by_those_who_may;
+mod short_flows_keep_to_one_path;
 mod shorter_paths_are_known_by_their_lead;
 mod strangers_change_nothing;
 mod used_up_keys_stop_data;

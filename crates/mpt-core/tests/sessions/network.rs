@@ -146,12 +146,17 @@ impl Network {
 
     /// A packet from the device of `side`.
     pub fn send(&mut self, side: Side) {
+        let id = self.hosts[side].sent;
+        self.send_packet(side, inner(side, id).to_vec());
+    }
+
+    /// This packet from the device of `side`, with its id at the end.
+    pub fn send_packet(&mut self, side: Side, mut inner: Vec<u8>) {
         let local = self.local(side);
         let host = &mut self.hosts[side];
         if !host.running {
             return;
         }
-        let mut inner = inner(side, host.sent);
         let packet = InnerPacket::whole(&mut inner).unwrap();
         let given = host.node.handle_inner(local, DeviceId(0), packet);
         match given {
@@ -186,7 +191,7 @@ impl Network {
             if released {
                 host.store.remove(&packet);
             } else if host.spoils && !outgoing.transmits.is_empty() {
-                host.store.entry(packet).and_modify(spoil);
+                host.store.entry(packet).and_modify(|inner| spoil(inner));
             }
             self.send_data(side, datagrams.unwrap_or_default());
         }
@@ -532,7 +537,7 @@ impl Network {
 }
 
 /// The datagrams of a packet, by path: one and its copies. `None` if it must not be sent.
-fn framed(outgoing: &Outgoing<'_>, inner: &[u8; INNER]) -> Option<Vec<(PathId, Vec<u8>)>> {
+fn framed(outgoing: &Outgoing<'_>, inner: &[u8]) -> Option<Vec<(PathId, Vec<u8>)>> {
     let Some(first) = outgoing.transmits.first() else { return Some(Vec::new()) };
     let mut bytes = vec![0; outgoing.header_len()];
     bytes.extend_from_slice(inner);
@@ -544,8 +549,9 @@ fn framed(outgoing: &Outgoing<'_>, inner: &[u8; INNER]) -> Option<Vec<(PathId, V
 }
 
 /// Makes another packet of it, the same each time.
-fn spoil(inner: &mut [u8; INNER]) {
-    inner[INNER - 8] = 1;
+fn spoil(inner: &mut [u8]) {
+    let id = inner.len() - 8;
+    inner[id] = 1;
 }
 
 /// The clocks of two hosts have nothing in common.

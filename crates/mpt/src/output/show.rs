@@ -8,7 +8,9 @@ use mpt_api::snapshot::{
     Compat, Connection, Counters, DataState, DownReason, Liveness, MtuSource, Path, PathState,
     Session, SessionRole, SessionState, Traffic,
 };
-use mpt_api::{Direction, Ecn, Equalize, Estimate, Late, Mapping, Queue, Repairs, Snapshot};
+use mpt_api::{
+    Direction, Ecn, Equalize, Estimate, Late, Mapping, Queue, Repairs, ShortFlows, Snapshot,
+};
 use mpt_text::quantity;
 use mpt_text::table::{Column, Table};
 
@@ -95,6 +97,10 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     line(f, "received", &traffic(&connection.received))?;
     if let Some(queue) = &connection.queue {
         line(f, "queue", &self::queue(queue))?;
+    }
+    if let Some(ShortFlows { path, bytes }) = &connection.short_flows {
+        let up_to = quantity::memory(*bytes);
+        line(f, "short", &format!("flows over {path} alone, up to {up_to}"))?;
     }
     reorder(f, connection)?;
     drops(f, &connection.drops)?;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use mpt_api::snapshot::{DownReason, PathState, SessionRole};
 use mpt_api::{
     Changed, Clients, Code, Estimate, Event, EventKind, LossReason, Mapping, Measured,
-    MeasuredPath, Queue, Reloaded, Reply, Response, Snapshot, to_line,
+    MeasuredPath, Queue, Reloaded, Reply, Response, ShortFlows, Snapshot, to_line,
 };
 
 use crate::example::snapshot;
@@ -94,11 +94,13 @@ fn show_says_what_is_learnt_of_paths_and_what_waits_for_room_on_them() {
         ..Estimate::default()
     };
     let lte = Estimate { rate: 4_000_000, delivered: 1_900_000, jitter_us: 8_100, ..dsl };
+    office.short_flows = Some(ShortFlows { path: "dsl".to_owned(), bytes: 14_400_000 });
     office.paths[0].estimate = Some(dsl);
     office.paths[1].estimate = Some(Estimate { bottleneck_seen: false, ..lte });
     let (_, outcome) = FakeDaemon::replying(Reply::Snapshot(Box::new(snapshot))).run(&["show"]);
     for line in [
         "  queue     60 packets of 2 flows waiting, 88 KiB, 5 dropped\n",
+        "  short     flows over dsl alone, up to 14 MiB\n",
         "  learnt    dsl: 47.8 Mbit/s, delivers 46.1 Mbit/s, queue 4.20 ms, jitter 0 us, loss 0.12 %\n",
         "  learnt    lte: no bottleneck seen up to 1.90 Mbit/s, queue 4.20 ms, jitter 8.10 ms, loss 0.12 %\n",
     ] {

@@ -123,6 +123,7 @@ pub(crate) fn snapshot() -> Snapshot {
         disagreement: None,
         compat: None,
         queue: None,
+        short_flows: None,
         paths: vec![dsl, lte],
     };
     let mut branch = office.clone();

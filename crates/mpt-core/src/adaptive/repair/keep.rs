@@ -244,6 +244,7 @@ mod tests {
         flow_hash: 0,
         protected: false,
         urgent: false,
+        short: false,
     };
 
     fn kept(packet: StoreId, segment: u16) -> Kept {

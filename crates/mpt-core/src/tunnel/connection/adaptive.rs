@@ -10,7 +10,7 @@ use super::members::member;
 use super::sizes::SegmentSizes;
 use super::{Connection, Envelope, Offer, Tally};
 use crate::adaptive::{
-    Adaptive, Kept, Lack, Leaving, QueueState, Queued, RepairCounters, Resend, Tag, is_bulk,
+    Adaptive, Kept, Lack, Leaving, QueueState, Queued, RepairCounters, Resend, Tag, Wants, is_bulk,
 };
 use crate::path::{Estimate, Path, Paths, mtu};
 use crate::queue::Waiting;
@@ -47,18 +47,22 @@ impl<P: Copy> Connection<P> {
         let header = self.header(protocol);
         let ipv6 = summary.version == ip::Version::V6;
         let protected = self.protects(now, summary, segments);
-        let mut envelope = Envelope { header, outer_tos, flow_hash, stored: None, protected };
+        let sealed = self.is_sealed();
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 
         let urgent = !protected && segments == 1 && summary.protocol != ip::protocol::TCP;
-        let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent };
+        let micros = adaptive.micros(now);
+        // Only a sealed packet can say that it does not wait at the other end.
+        let short = sealed && adaptive.note_short(micros, summary, packet);
+        let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent, short };
         let total = sizes.total() as u32;
         let kept = adaptive.is_keeping() && adaptive.make_room(total as usize, queue_limit / 2);
         let mut place = kept.then(|| adaptive.add(total, tag));
-        let (micros, mut first) = (adaptive.micros(now), 0);
+        let mut first = 0;
         while first < segments && adaptive.is_free() {
             let (sequence, bytes) = (self.next_sequence, sizes.of(first));
-            let Some(slot) = adaptive.leave(micros, sequence, bytes as u32, ipv6) else { break };
+            let wants = Wants { ipv6, short, sparse: false };
+            let Some(slot) = adaptive.leave(micros, sequence, bytes as u32, wants) else { break };
             // Nothing waits: the flow sends no more than the paths carry.
             let (not_ect, segment) = (is_bulk(bytes as u32), first);
             if let Some(path) = given(&self.slots, slot, bytes, paths) {
@@ -97,8 +101,8 @@ impl<P: Copy> Connection<P> {
                 }
             }
         }
-        envelope.stored = place.filter(|&place| waits || !adaptive.has_left(place));
-        Ok(envelope)
+        let stored = place.filter(|&place| waits || !adaptive.has_left(place));
+        Ok(Envelope { header, outer_tos, flow_hash, stored, protected, at_once: short })
     }
 
     /// The next segments of one packet that leave: again, since they are lost, or out of the queue.
@@ -184,8 +188,9 @@ impl<P: Copy> Connection<P> {
     }
 
     fn envelope_of(&self, tag: Tag) -> Envelope {
-        let Tag { protocol, outer_tos, flow_hash, protected, .. } = tag;
-        Envelope { header: self.header(protocol), outer_tos, flow_hash, stored: None, protected }
+        let Tag { protocol, outer_tos, flow_hash, protected, short, .. } = tag;
+        let header = self.header(protocol);
+        Envelope { header, outer_tos, flow_hash, stored: None, protected, at_once: short }
     }
 
     /// True once when something is missing after nothing was.
@@ -215,6 +220,15 @@ impl<P: Copy> Connection<P> {
             adaptive.paths().map(move |(slot, path)| (slot, path.model.estimate(now)))
         });
         paths.filter_map(|(slot, estimate)| Some((self.path_in(slot)?, estimate)))
+    }
+
+    /// Returns the path that flows keep to which are expected to be short, and the bytes up to which they end sooner
+    /// over it alone. `None` where they have all paths.
+    pub fn short_flows(&self) -> Option<(PathId, u64)> {
+        // Only sealed packets say that they do not wait at the other end.
+        let adaptive = self.tally.adaptive.as_ref().filter(|_| self.is_sealed())?;
+        let (slot, bytes) = adaptive.short_flows()?;
+        Some((self.path_in(slot.into())?, bytes))
     }
 
     /// Returns what waits in the queue of the connection; `None` where it has none.

@@ -118,6 +118,8 @@ pub(crate) struct Envelope {
     pub(crate) stored: Option<StoreId>,
     /// Forward error correction protects it.
     pub(crate) protected: bool,
+    /// The other end delivers it at once, where it is sealed.
+    pub(crate) at_once: bool,
 }
 
 /// The facts about a datagram that a connection needs besides its bytes.
@@ -325,6 +327,7 @@ impl<P: Copy> Connection<P> {
             flow_hash,
             stored: None,
             protected: false,
+            at_once: self.is_unordered(),
         })
     }
 
@@ -380,12 +383,14 @@ impl<P: Copy> Connection<P> {
             self.tally.remarks.path_down += 1;
         }
         path.received.add(1, summary.total_len as u64);
-        let class = self.class_for_play_out(&summary, inner);
+        // The number of a packet that does not wait still tells what is missing.
+        let counts = !unordered || self.reorder.as_ref().is_some_and(|it| it.classifies());
+        let class = if unordered { Class::Other } else { self.class_for_play_out(&summary, inner) };
 
         Ok(Received::Packet(AcceptedDatagram {
             connection: path.connection,
             slot: path.slot,
-            sequence: arrival.gre.sequence.filter(|_| !unordered),
+            sequence: arrival.gre.sequence.filter(|_| counts),
             copy: arrival.is_copy(),
             class,
             marked: arrival.outer_ecn == ecn::Ecn::Ce,

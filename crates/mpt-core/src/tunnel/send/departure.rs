@@ -25,9 +25,9 @@ impl<P: Copy> Tunnels<P> {
                 self.timers.set_no_later(id.index() as u32, at);
             }
         };
-        let Envelope { header, outer_tos, flow_hash, protected, .. } = envelope;
+        let Envelope { header, outer_tos, flow_hash, protected, at_once, .. } = envelope;
         let flow_hash = (flow_hash >> 32) as u32;
-        let (transmits, sealing) = (&self.transmits, self.sealing_of(connection));
+        let (transmits, sealing) = (&self.transmits, self.sealing_of(connection, at_once));
         let protection = self.protection_of(connection, protected);
         let outgoing = Outgoing {
             connection,

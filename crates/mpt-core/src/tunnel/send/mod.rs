@@ -208,7 +208,7 @@ impl<P: Copy> Tunnels<P> {
         Outgoing {
             connection: sent.connection,
             header: sent.envelope.header,
-            sealing: self.sealing_of(sent.connection),
+            sealing: self.sealing_of(sent.connection, sent.envelope.at_once),
             protection: self.protection_of(sent.connection, sent.envelope.protected),
             outer_tos: sent.envelope.outer_tos,
             flow_hash: (sent.envelope.flow_hash >> 32) as u32,
@@ -227,13 +227,13 @@ impl<P: Copy> Tunnels<P> {
         self.connections.found(id).filter(|_| protected)?.encoder()
     }
 
-    /// Returns what seals the packets of a connection, if they are sealed.
+    /// Returns what seals the packets of a connection, if they are sealed. `unordered`: the other end delivers them at
+    /// once.
     #[inline]
-    pub(super) fn sealing_of(&self, id: ConnectionId) -> Option<Sealing<'_>> {
+    pub(super) fn sealing_of(&self, id: ConnectionId, unordered: bool) -> Option<Sealing<'_>> {
         let connection = self.connections.found(id)?;
         let sealer = connection.sealer()?;
-        let (kept_from, unordered) = (connection.repeats_from(), connection.is_unordered());
-        Some(Sealing { sealer, kept_from, unordered })
+        Some(Sealing { sealer, kept_from: connection.repeats_from(), unordered })
     }
 
     #[inline]

@@ -92,10 +92,14 @@ impl<P: Copy> Tunnels<P> {
         self.transitions.take(|id| paths.get(id).map(Path::down_reasons))
     }
 
-    /// Has the next packet for this connection from its device noted, once: [`Self::take_woken`].
+    /// Has the next packet for this connection from its device noted, once: [`Self::take_woken`]. What is of use only
+    /// while packets are sent is given back.
     pub(crate) fn set_quiet(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connection_mut(id) {
             connection.quiet = true;
+            if let Some(adaptive) = &mut connection.tally.adaptive {
+                adaptive.rest();
+            }
         }
     }
 

@@ -86,6 +86,11 @@ impl<S: System> DataPath<S> {
         })
     }
 
+    fn show_short_flows(&self, (path, bytes): (PathId, u64)) -> Option<mpt_api::ShortFlows> {
+        let path = self.node.tunnels().path(path)?.name().to_owned();
+        Some(mpt_api::ShortFlows { path, bytes })
+    }
+
     /// A connection, `None` while it does not exist.
     pub(crate) fn show_connection(&self, config: &config::Connection) -> Option<api::Connection> {
         let id = self.node.tunnels().find_connection(&config.name)?;
@@ -135,6 +140,7 @@ impl<S: System> DataPath<S> {
             sent,
             received,
             queue: connection.queue().as_ref().map(show_queue),
+            short_flows: connection.short_flows().and_then(|it| self.show_short_flows(it)),
             reorder: show_reorder(&config.reorder, connection),
             drops: connection_drops(connection),
             remarks: counters(connection.remarks().iter().chain(connection.corrected().iter())),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::adaptive::repair::*;
-use crate::adaptive::{PeerReport, Received, RepairCounters};
+use crate::adaptive::{PeerReport, Received, RepairCounters, Wants};
 use crate::scheduler::Member;
 
 pub(super) const BYTES: u32 = 1_400;
@@ -69,11 +69,12 @@ impl Scene {
             flow_hash: 0,
             protected: false,
             urgent: false,
+            short: false,
         };
         let place = self.adaptive.is_keeping().then(|| self.adaptive.add(BYTES, tag));
         let slot = loop {
             if let Some(slot) =
-                self.adaptive.leave(self.adaptive.micros(self.now), number, BYTES, false)
+                self.adaptive.leave(self.adaptive.micros(self.now), number, BYTES, Wants::default())
             {
                 break slot;
             }

@@ -1,0 +1,105 @@
+//! The path over which a short flow ends the soonest, if it does over one alone.
+
+use super::Adaptive;
+use super::path::{Kind, Sender};
+use super::short::Alone;
+
+/// The round-trip times that a short flow takes: two until its data begin, and four of slow start.
+const ROUNDS: f64 = 6.0;
+/// The least bytes for which one path alone has to be quicker than all.
+const LEAST: u64 = 256 << 10;
+/// The most bytes of a flow that counts as short.
+const MOST: u64 = 16 << 20;
+
+/// The bytes by which paths are compared: those of some flows together, as of a page.
+const USUAL: f64 = 1e6;
+/// The factor by which another path has to be quicker to be preferred to the present one.
+const STAYS: f64 = 0.8;
+/// The bytes of a segment.
+const SEGMENT: f64 = 1_448.0;
+/// The standard deviation of the delay with which a flow over one path has half of its rate, in microseconds.
+const HALVES: f64 = 8_000.0;
+
+/// The way of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// Its round-trip time, in microseconds.
+    rtt: f64,
+    /// The time that each byte takes, in microseconds.
+    per_byte: f64,
+}
+
+impl Adaptive {
+    /// Chooses the path that short flows keep to.
+    pub(super) fn update_short(&mut self) {
+        let alone = if self.order.len() < 2 { None } else { self.best_alone() };
+        self.short.set_alone(alone);
+    }
+
+    fn best_alone(&self) -> Option<Alone> {
+        let present = self.short.alone();
+        let paths = || self.order.iter().filter_map(|&slot| Some((slot, self.path_at(slot)?)));
+        let (_, first) = paths().next()?;
+        // Also with those that bulk avoids at present: another flow may have them again.
+        let all = self.set_of(&self.order);
+        let all = Way { rtt: all.rtt, per_byte: 1.0 / all.rate };
+        let known =
+            |(_, path): &(u16, &Sender)| path.role.carries_bulk() && path.kind != Kind::Unknown;
+        let ways = paths().filter(known).map(|(slot, path)| {
+            let longer = (path.delay - first.delay).max(0.0) + path.foreign_queue;
+            (slot, path, Way::over(path, first.usual_round_trip() + longer))
+        });
+        let stays = |slot| present.is_some_and(|present| present.slot == slot);
+        // The path changes only for one that is much better.
+        let time = |slot, way: &Way| way.time() * if stays(slot) { STAYS } else { 1.0 };
+        let (slot, path, way) = ways.min_by(|a, b| time(a.0, &a.2).total_cmp(&time(b.0, &b.2)))?;
+        let bytes = way.bytes_sooner_than(all);
+        let least = if stays(slot) { LEAST / 2 } else { LEAST };
+        (bytes >= least).then_some(Alone { slot, bytes, rate: path.model.expected_rate() })
+    }
+}
+
+impl Way {
+    /// Returns the way over a path alone, with this round-trip time.
+    fn over(path: &Sender, rtt: f64) -> Self {
+        // A packet that overtakes others looks like a loss, and a lost one comes a round-trip time later.
+        let varies = (path.model.sigma() + path.model.wander()) / HALVES;
+        let sending = (1.0 + varies * varies) / path.model.expected_rate();
+        Self { rtt, per_byte: sending + path.loss() * rtt / SEGMENT }
+    }
+
+    /// Returns the time that [`USUAL`] bytes take, in microseconds.
+    fn time(&self) -> f64 {
+        ROUNDS * self.rtt + USUAL * self.per_byte
+    }
+
+    /// Returns the bytes up to which a flow ends sooner this way than the other one, at most [`MOST`].
+    fn bytes_sooner_than(&self, other: Self) -> u64 {
+        let saved = ROUNDS * (other.rtt - self.rtt);
+        let lost = self.per_byte - other.per_byte;
+        if saved <= 0.0 {
+            0
+        } else if lost <= 0.0 {
+            MOST
+        } else {
+            ((saved / lost) as u64).min(MOST)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_sooner_over_the_short_path_until_the_rate_of_all_makes_up_for_it() {
+        let way = |millis: f64, rate: f64| Way { rtt: 1_000.0 * millis, per_byte: 1.0 / rate };
+        let short = way(40.0, 6.0);
+        // 1.2 s less for its rounds, and as much longer for its bytes.
+        let bytes = short.bytes_sooner_than(way(240.0, 12.0));
+        assert!((14_399_000..=14_401_000).contains(&bytes), "{bytes}");
+        assert_eq!(short.bytes_sooner_than(way(40.0, 12.0)), 0);
+        assert_eq!(short.bytes_sooner_than(way(50.0, 6.0)), MOST);
+        assert!(short.bytes_sooner_than(way(45.0, 12.0)) > LEAST);
+    }
+}

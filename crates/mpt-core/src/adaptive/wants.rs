@@ -1,0 +1,27 @@
+//! What a packet wants of its path.
+
+use mpt_wire::gre;
+
+use super::tag::Queued;
+use crate::queue::Head;
+
+/// What a packet wants of its path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wants {
+    /// The path carries IPv6.
+    pub(crate) ipv6: bool,
+    /// It is the path of short flows, if there is one.
+    pub(crate) short: bool,
+    /// It need not have credit.
+    pub(crate) sparse: bool,
+}
+
+impl Wants {
+    /// Returns what the first packet of the queue wants.
+    #[inline]
+    pub(super) fn of(head: &Head<Queued>) -> Self {
+        let tag = &head.tag.tag;
+        let ipv6 = tag.protocol == gre::Protocol::IPV6;
+        Self { ipv6, short: tag.short, sparse: head.sparse }
+    }
+}
