@@ -58,6 +58,7 @@ catalogue![
     "rate-steps",
     "competing",
     "latency",
+    "pages",
     "lossy-networks",
     "lossy-streams",
     "repair-cost",

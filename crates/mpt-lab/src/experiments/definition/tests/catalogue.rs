@@ -16,7 +16,7 @@ fn every_experiment_of_the_catalogue_is_right() {
 }
 
 /// The experiments on networks of which nothing is configured, with the number of cells in which each has the adaptive row.
-const NOTHING_CONFIGURED: [(&str, usize); 11] = [
+const NOTHING_CONFIGURED: [(&str, usize); 12] = [
     ("real-networks", 13),
     ("papers-cells", 14),
     ("many-flows", 12),
@@ -25,6 +25,7 @@ const NOTHING_CONFIGURED: [(&str, usize); 11] = [
     ("rate-steps", 1),
     ("competing", 4),
     ("latency", 8),
+    ("pages", 7),
     ("lossy-networks", 14),
     ("lossy-streams", 1),
     ("repair-cost", 4),
