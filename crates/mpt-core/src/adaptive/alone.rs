@@ -15,6 +15,8 @@ const MOST: u64 = 16 << 20;
 const USUAL: f64 = 1e6;
 /// The factor by which another path has to be quicker to be preferred to the present one.
 const STAYS: f64 = 0.8;
+/// The least share of a path that a flow is taken to have.
+const LEAST_FREE: f64 = 0.1;
 /// The bytes of a segment.
 const SEGMENT: f64 = 1_448.0;
 /// The standard deviation of the delay with which a flow over one path has half of its rate, in microseconds.
@@ -45,10 +47,8 @@ impl Adaptive {
         let all = Way { rtt: all.rtt, per_byte: 1.0 / all.rate };
         let known =
             |(_, path): &(u16, &Sender)| path.role.carries_bulk() && path.kind != Kind::Unknown;
-        let ways = paths().filter(known).map(|(slot, path)| {
-            let longer = (path.delay - first.delay).max(0.0) + path.foreign_queue;
-            (slot, path, Way::over(path, first.usual_round_trip() + longer))
-        });
+        let way = |(slot, path)| (slot, path, Way::over(path, round_trip(path, first)));
+        let ways = paths().filter(known).map(way);
         let stays = |slot| present.is_some_and(|present| present.slot == slot);
         // The path changes only for one that is much better.
         let time = |slot, way: &Way| way.time() * if stays(slot) { STAYS } else { 1.0 };
@@ -57,6 +57,28 @@ impl Adaptive {
         let least = if stays(slot) { LEAST / 2 } else { LEAST };
         (bytes >= least).then_some(Alone { slot, bytes, rate: path.model.expected_rate() })
     }
+}
+
+impl Adaptive {
+    /// Returns the path over which a flow is the quickest alone, beside those that are confined to paths already.
+    /// `None`: over that path it would come in disorder as well.
+    pub(super) fn best_for_one(&self, now: i64) -> Option<u16> {
+        let first = self.bulk_paths().next()?.1;
+        let time = |(slot, path)| {
+            let way = Way::over(path, round_trip(path, first));
+            let free = 1.0 - path.confined.share(now, path.model.expected_rate());
+            let per_byte = way.per_byte / free.max(LEAST_FREE);
+            (slot, path, Way { per_byte, ..way }.time())
+        };
+        let best = self.bulk_paths().map(time).min_by(|a, b| a.2.total_cmp(&b.2));
+        best.filter(|(_, path, _)| !path.model.varies()).map(|(slot, ..)| slot)
+    }
+}
+
+/// Returns the round-trip time of a flow over a path whose acknowledgements come over the shortest one.
+fn round_trip(path: &Sender, shortest: &Sender) -> f64 {
+    let longer = (path.delay - shortest.delay).max(0.0) + path.foreign_queue;
+    shortest.usual_round_trip() + longer
 }
 
 impl Way {

@@ -1,23 +1,20 @@
 //! The choice of the path that carries the next packet.
 
-use std::time::Instant;
-
 use super::Adaptive;
 use super::wants::Wants;
-use crate::StoreId;
 
 impl Adaptive {
     /// Returns the path for a packet that leaves now: the shortest one with credit. A sparse packet
     /// takes the shortest path even without credit, within bounds ([`Pacer::lends`]), and the bulk
-    /// behind it has that much less. A packet of a short flow takes the path of those, if there is one.
+    /// behind it has that much less. A packet that is confined to one path takes that one (`confined.rs`).
     ///
     /// [`Pacer::lends`]: super::pacer::Pacer::lends
     #[inline]
     pub(super) fn choose(&mut self, now: i64, wants: Wants) -> Option<u16> {
-        let Wants { ipv6, short, sparse } = wants;
+        let Wants { ipv6, sparse, .. } = wants;
         let silent = self.silence.is_silent(now);
-        if short && let Some(slot) = self.short_slot(ipv6) {
-            return self.choose_alone(now, slot, sparse, silent);
+        if let Some(slot) = self.only_slot(wants) {
+            return self.choose_only(now, slot, sparse, silent);
         }
         let waiting = self.queue.len_bytes() as f64;
         let mut considered = Considered::default();
@@ -36,50 +33,6 @@ impl Adaptive {
             }
             path.backlogged = true;
         }
-        None
-    }
-
-    /// Returns the path of short flows, if there is one and it carries the packet.
-    #[inline]
-    pub(super) fn short_slot(&self, ipv6: bool) -> Option<u16> {
-        let slot = self.short.alone()?.slot;
-        self.path_at(slot).is_some_and(|path| !ipv6 || path.ipv6).then_some(slot)
-    }
-
-    fn choose_alone(&mut self, now: i64, slot: u16, sparse: bool, silent: bool) -> Option<u16> {
-        let path = self.paths.get_mut(usize::from(slot))?.as_mut()?;
-        if silent && !path.model.has_ceiling() {
-            path.pacer.release(now);
-        }
-        let lends = sparse && path.pacer.lends(now, path.model.rate());
-        if lends || path.pacer.has_credit(now) {
-            return Some(slot);
-        }
-        path.backlogged = true;
-        None
-    }
-
-    /// Returns the packet whose segment would leave next, where the first one belongs to a short flow. Such a flow
-    /// that its path has no credit for keeps no other one waiting. One that finds no path either goes behind the short
-    /// ones, whose path it would always take otherwise.
-    #[cold]
-    pub(super) fn next_past_short(&mut self, now: Instant) -> Option<StoreId> {
-        let micros = self.micros(now);
-        let flows = self.queue.flows();
-        let mut all_short = flows <= MOST_PASSED;
-        for _ in 0..flows.min(MOST_PASSED) {
-            let head = self.queue.peek(now)?;
-            let wants = Wants::of(&head);
-            if self.choose(micros, wants).is_some() {
-                return Some(head.tag.packet);
-            }
-            all_short &= wants.short;
-            self.queue.end_turn();
-        }
-        self.refused_at = Some(micros);
-        // The other paths may have credit meanwhile.
-        let path = self.short.alone().filter(|_| all_short).and_then(|it| self.path_at(it.slot));
-        self.short.wait_until(path.map(|path| path.pacer.next()));
         None
     }
 
@@ -141,12 +94,11 @@ impl Adaptive {
         };
         self.bulk = self.order.iter().filter(bulk).count();
         self.set_target();
+        self.differ = self.paths_differ();
         self.update_short();
     }
 }
 
-/// The short flows in a row that are passed over in the search for one that may send.
-const MOST_PASSED: usize = 16;
 /// The share of the time that a queue of other traffic takes for which bulk waits for shorter paths
 /// instead. With all of it the other traffic kept more than its share of the path
 /// (`docs/adaptive-evidence.md`, "A rival on one of two links").

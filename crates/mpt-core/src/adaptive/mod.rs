@@ -13,6 +13,8 @@
 mod alone;
 mod bulk;
 mod choice;
+mod confined;
+mod load;
 mod log;
 mod pacer;
 mod path;
@@ -31,9 +33,9 @@ mod wants;
 
 use std::time::{Duration, Instant};
 
-use mpt_wire::ip::Summary;
 use smallvec::SmallVec;
 
+pub(crate) use self::confined::flow_over;
 use self::log::SentLog;
 pub use self::path::RepairCounters;
 use self::path::{Role, Sender};
@@ -48,7 +50,7 @@ pub(crate) use self::report::{Arrived, PeerReport, Received};
 use self::short::ShortFlows;
 use self::silence::Silence;
 pub(crate) use self::surveyed::Surveyed;
-pub(crate) use self::tag::{Queued, Tag};
+pub(crate) use self::tag::{Queued, Tag, Way};
 pub(crate) use self::wants::Wants;
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;
@@ -146,6 +148,12 @@ pub(crate) struct Adaptive {
     /// The choice of the paths whose round-trip time the flows can afford.
     reach: Reach,
     short: ShortFlows,
+    /// True if paths that carry bulk differ in their length.
+    differ: bool,
+    /// The time for which packets of a flow wait that takes notice of the law of the queue, in microseconds.
+    longest_wait: f64,
+    /// The time at which one of the paths has credit that all waiting packets are confined to. `None`: others wait, too.
+    confined_until: Option<i64>,
     peer: Peer,
     /// The silence of a peer that sends no reports.
     silence: Silence,
@@ -175,6 +183,9 @@ impl Adaptive {
             trying: true,
             reach: Reach::default(),
             short: ShortFlows::default(),
+            differ: false,
+            longest_wait: 0.0,
+            confined_until: None,
             peer: Peer::default(),
             silence: Silence::default(),
             sent: 0,
@@ -258,15 +269,8 @@ impl Adaptive {
     #[inline]
     pub(crate) fn leave(&mut self, now: i64, number: u32, bytes: u32, wants: Wants) -> Option<u16> {
         let slot = self.choose(now, wants)?;
-        self.give(now, slot, number, (bytes, wants.short), 0);
+        self.give(now, slot, number, (bytes, wants.way), 0);
         Some(slot)
-    }
-
-    /// Notes a packet, or super-packet, that is to be sent. Returns true if its flow keeps to one path, since it is
-    /// expected to stay short. `now` is in the microseconds of [`Self::micros`].
-    #[inline]
-    pub(crate) fn note_short(&mut self, now: i64, summary: &Summary, packet: &[u8]) -> bool {
-        self.short.note(now, summary, packet)
     }
 
     /// Returns true while a path has shown no bottleneck, and its rate grows to find one.
@@ -314,24 +318,22 @@ impl Adaptive {
         }
     }
 
-    fn give(&mut self, now: i64, slot: u16, number: u32, (bytes, short): (u32, bool), waited: i64) {
+    fn give(&mut self, now: i64, slot: u16, number: u32, (bytes, way): (u32, Way), waited: i64) {
         let Some(Some(path)) = self.paths.get_mut(usize::from(slot)) else { return };
         let (before, size) = path.give(now, slot, (number, bytes), waited);
+        if way.only.is_some() {
+            path.confined.add(now, bytes);
+        }
         self.log.note(number, size, waited, before);
         self.next_number = number.wrapping_add(1);
         // A short flow has one path, whatever paths carry the others.
         match is_bulk(bytes) {
-            _ if short => {}
+            _ if way.at_once => {}
             true => self.reach.note(bytes),
             false => self.reach.note_other(),
         }
         self.sent = self.sent.saturating_add(1);
         self.silence.note_sent(now);
-    }
-
-    /// Returns the slot of the path that short flows keep to, and the bytes up to which they end sooner over it alone.
-    pub(crate) fn short_flows(&self) -> Option<(u16, u64)> {
-        self.short.alone().map(|alone| (alone.slot, alone.bytes))
     }
 
     /// Gives back memory while nothing is sent.
@@ -366,7 +368,7 @@ impl Adaptive {
 
     /// Takes a packet whose segments do not leave now into the queue. Returns false if it is dropped.
     pub(crate) fn store(&mut self, now: Instant, packet: Waiting<Queued>) -> bool {
-        self.short.wait_until(None);
+        self.confined_until = None;
         self.queue.push(now, packet).is_ok()
     }
 
@@ -385,8 +387,8 @@ impl Adaptive {
         {
             path.pacer.lend(micros, bytes + path.overhead);
         }
-        self.give(micros, slot, number, (bytes, wants.short), waited.as_micros() as i64);
-        self.short.wait_until(None);
+        self.give(micros, slot, number, (bytes, wants.way), waited.as_micros() as i64);
+        self.confined_until = None;
         let Queued { packet, tag } = tag;
         if self.is_keeping() {
             self.keeper.note(micros, number, Kept { packet, segment, bytes, mark });
@@ -398,8 +400,8 @@ impl Adaptive {
     /// Returns the packet whose segment would leave next.
     pub(crate) fn next_packet(&mut self, now: Instant) -> Option<StoreId> {
         let head = self.queue.peek(now)?;
-        if head.tag.tag.short {
-            return self.next_past_short(now);
+        if head.tag.tag.way.only.is_some() {
+            return self.next_past_confined(now);
         }
         Some(head.tag.packet)
     }
@@ -419,7 +421,7 @@ impl Adaptive {
 
     /// Returns the time at which a segment may leave the queue, or something else is due; `None` while there is nothing.
     pub(crate) fn next_departure(&self) -> Option<Instant> {
-        let credit = || self.short.waits_until().or_else(|| self.next_credit());
+        let credit = || self.confined_until.or_else(|| self.next_credit());
         let next = (!self.queue.is_empty()).then(credit).flatten();
         // A path may have credit and be unable to carry the first packet. The time of the others
         // comes soon enough.
@@ -513,6 +515,7 @@ impl Adaptive {
             [target, interval].map(|it| if share < 1.0 { it.mul_f64(share) } else { it });
         let round_trip = Duration::from_micros(rtt as u64);
         self.queue.set_target_over(target, interval, round_trip.max(target));
+        self.longest_wait = (target + interval).as_micros() as f64;
     }
 
     /// Returns the round-trip time that a bulk flow sees. Its packets are played out when the
@@ -555,8 +558,8 @@ mod tests {
         adaptive.set_ipv6(1, false);
         let protocol = gre::Protocol::IPV6;
         let (outer_tos, flow_hash, protected) = (0, 1, false);
-        let (urgent, short) = (false, false);
-        let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent, short };
+        let (urgent, way) = (false, Way::default());
+        let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent, way };
         let packet = adaptive.add(1_400, tag);
         let packet = Waiting {
             flow: 1,

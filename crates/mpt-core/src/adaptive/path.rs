@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::load::Load;
 use super::log::{Sent, SentLog};
 use super::pacer::Pacer;
 use super::repair::keep::AGE;
@@ -124,6 +125,8 @@ pub(crate) struct Sender {
     pub(crate) compared: Option<Compared>,
     /// The numbers that were judged to be lost since then.
     pub(crate) judged: VecDeque<Sequence>,
+    /// What flows that are confined to the path take of it.
+    pub(super) confined: Load,
 }
 
 /// The kind of a path by its losses: whether it loses packets at random, as far as is known.
@@ -173,6 +176,7 @@ impl Sender {
             lossy_since: None,
             compared: None,
             judged: VecDeque::new(),
+            confined: Load::default(),
         }
     }
 

@@ -4,6 +4,15 @@ use mpt_wire::gre;
 
 use crate::StoreId;
 
+/// The way of a packet over the paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// The slot of the only path that it waits for. `None`: it takes the shortest one with credit.
+    pub(crate) only: Option<u16>,
+    /// It belongs to a short flow, and the other end delivers it at once.
+    pub(crate) at_once: bool,
+}
+
 /// The data that the queue keeps of a packet besides its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
@@ -14,8 +23,7 @@ pub(crate) struct Tag {
     pub(crate) protected: bool,
     /// True if the packet is wanted at once, and nothing else makes up for its loss.
     pub(crate) urgent: bool,
-    /// True if the packet belongs to a short flow: it is delivered at once.
-    pub(crate) short: bool,
+    pub(crate) way: Way,
 }
 
 /// A packet that waits in the queue.

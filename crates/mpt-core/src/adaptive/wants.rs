@@ -2,7 +2,7 @@
 
 use mpt_wire::gre;
 
-use super::tag::Queued;
+use super::tag::{Queued, Way};
 use crate::queue::Head;
 
 /// What a packet wants of its path.
@@ -10,8 +10,7 @@ use crate::queue::Head;
 pub(crate) struct Wants {
     /// The path carries IPv6.
     pub(crate) ipv6: bool,
-    /// It is the path of short flows, if there is one.
-    pub(crate) short: bool,
+    pub(crate) way: Way,
     /// It need not have credit.
     pub(crate) sparse: bool,
 }
@@ -22,6 +21,6 @@ impl Wants {
     pub(super) fn of(head: &Head<Queued>) -> Self {
         let tag = &head.tag.tag;
         let ipv6 = tag.protocol == gre::Protocol::IPV6;
-        Self { ipv6, short: tag.short, sparse: head.sparse }
+        Self { ipv6, way: tag.way, sparse: head.sparse }
     }
 }

@@ -122,6 +122,12 @@ impl Flows {
         (&mut self.flows[usize::from(index)], &mut self.loads[usize::from(index)])
     }
 
+    /// Returns the bytes of the flow of a hash that wait.
+    pub(super) fn bytes_of(&self, hash: u64) -> usize {
+        let found = self.buckets.get((hash % BUCKETS as u64) as usize).copied().flatten();
+        found.map_or(0, |found| self.loads[usize::from(found.index())].bytes)
+    }
+
     /// Returns the flow of a hash. One that is in no list becomes a new flow with a full quantum
     /// (RFC 8290 section 4.1). `packet` fills its chain if no packet of it waits.
     pub(super) fn enter(&mut self, hash: u64, packet: StoreId) -> u16 {

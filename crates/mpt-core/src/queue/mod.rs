@@ -282,6 +282,13 @@ impl<T: Copy> FairQueue<T> {
         self.flows.waiting()
     }
 
+    /// Returns the bytes of one flow that wait.
+    #[inline]
+    #[must_use]
+    pub fn bytes_of(&self, flow: u64) -> usize {
+        self.flows.bytes_of(flow)
+    }
+
     /// Returns the bounds.
     #[must_use]
     pub const fn limits(&self) -> Limits {

@@ -53,6 +53,7 @@ mod sessions_are_opened_by_those_who_may;
 mod short_flows_keep_to_one_path;
 mod shorter_paths_are_known_by_their_lead;
 mod strangers_change_nothing;
+mod unordered_flows_keep_to_one_path;
 mod used_up_keys_stop_data;
 mod what_a_path_carries_is_known_before_there_is_data;
 mod what_an_end_announces_is_in_the_registry;

@@ -26,6 +26,15 @@ pub(super) struct Seen {
     pub(super) ends: Ends,
 }
 
+/// The paths of a flow that the other end does not put in order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::adaptive) struct Keeps {
+    /// The one that it keeps to.
+    pub(in crate::adaptive) only: Option<u16>,
+    /// It sends more than that carries, and has all of them.
+    pub(in crate::adaptive) all: bool,
+}
+
 /// A flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flow {
@@ -40,6 +49,8 @@ pub(super) struct Flow {
     pub(super) short: bool,
     /// It is longer than what counts as short.
     pub(super) long: bool,
+    /// Its paths, where the other end does not put it in order.
+    pub(super) keeps: Keeps,
 }
 
 /// A flow that has ended.

@@ -8,15 +8,17 @@
 //! `docs/adaptive.md` has the rules, and the reasons for them.
 
 mod flows;
-mod load;
 mod services;
 
-use mpt_wire::ip::{Summary, protocol};
+use mpt_wire::ip::Summary;
 use mpt_wire::tcp;
 
-use self::flows::{Ends, Flows, Seen};
-use self::load::Load;
+use self::flows::{Ends, Flows, Keeps, Seen};
 use self::services::Services;
+use super::load::Load;
+
+/// The share of their path that flows may take before further ones have all paths.
+const FULL: f64 = 0.7;
 
 /// A path that is quicker alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,9 +37,6 @@ pub(super) struct ShortFlows {
     alone: Option<Alone>,
     flows: Flows,
     services: Services,
-    load: Load,
-    /// The time at which the path has credit again, while only short flows wait.
-    credit_at: Option<i64>,
 }
 
 impl ShortFlows {
@@ -52,32 +51,17 @@ impl ShortFlows {
         self.alone = alone;
     }
 
-    /// Notes that only short flows wait, and that their path has credit at this time; `None`: others do, too.
-    #[inline]
-    pub(super) fn wait_until(&mut self, credit: Option<i64>) {
-        self.credit_at = credit;
-    }
-
-    /// Returns the time at which their path has credit, while only short flows wait.
-    #[inline]
-    pub(super) fn waits_until(&self) -> Option<i64> {
-        self.credit_at
-    }
-
-    /// Notes a packet, or super-packet, that is sent. Returns true if its flow is expected to stay short.
-    #[inline]
-    pub(super) fn note(&mut self, now: i64, summary: &Summary, packet: &[u8]) -> bool {
-        match self.alone {
-            Some(alone) if summary.protocol == protocol::TCP && !summary.fragment => {
-                self.note_tcp(now, alone, summary, packet)
-            }
-            _ => false,
-        }
-    }
-
+    /// Notes a TCP packet, or super-packet, that is sent. Returns true if its flow is expected to stay short. `load`
+    /// is what flows take of the path that short ones keep to.
     // Where no path alone is quicker, nothing of this happens.
     #[inline(never)]
-    fn note_tcp(&mut self, now: i64, alone: Alone, summary: &Summary, packet: &[u8]) -> bool {
+    pub(super) fn note(
+        &mut self,
+        now: i64,
+        (alone, load): (Alone, Load),
+        summary: &Summary,
+        packet: &[u8],
+    ) -> bool {
         let Some(seen) = seen(summary, packet) else { return false };
         let Some(mut place) = self.flows.find(now, summary.flow_hash(0)) else { return false };
         let services = &mut self.services;
@@ -87,7 +71,7 @@ impl ShortFlows {
         let flow = place.flow();
         if flow.begins() {
             flow.service = services::of(summary);
-            flow.short |= services.are_short(flow.service) && !self.load.fills(now, alone.rate);
+            flow.short |= services.are_short(flow.service) && load.share(now, alone.rate) < FULL;
         }
         if flow.add(now, seen) > alone.bytes && !flow.long {
             flow.long = true;
@@ -99,10 +83,38 @@ impl ShortFlows {
         {
             services.note(ended.service, ended.bytes);
         }
-        if short {
-            self.load.add(now, seen.bytes);
-        }
         short
+    }
+
+    /// Notes a packet, or super-packet, of a flow that the other end does not put in order. Returns what the flow keeps
+    /// to: its first path, as long as that `works`, or the one to `choose` now.
+    #[inline(never)]
+    pub(super) fn note_unordered(
+        &mut self,
+        now: i64,
+        summary: &Summary,
+        works: impl FnOnce(u16) -> bool,
+        choose: impl FnOnce() -> Option<u16>,
+    ) -> Keeps {
+        let Some(mut place) = self.flows.find(now, summary.flow_hash(0)) else {
+            return Keeps { only: choose(), all: false };
+        };
+        place.take_ended(now);
+        let flow = place.flow();
+        if flow.begins() {
+            flow.keeps = Keeps { only: choose(), all: false };
+        } else if !flow.keeps.only.is_some_and(works) {
+            flow.keeps.only = choose();
+        }
+        flow.add(now, Seen { bytes: summary.total_len as u32, acknowledged: None, ends: Ends::No });
+        flow.keeps
+    }
+
+    /// Lets a flow that the other end does not put in order have all paths, until it pauses.
+    pub(super) fn spread(&mut self, now: i64, summary: &Summary) {
+        if let Some(mut place) = self.flows.find(now, summary.flow_hash(0)) {
+            place.flow().keeps.all = true;
+        }
     }
 
     /// Forgets the flows, but not what those that have ended have shown.

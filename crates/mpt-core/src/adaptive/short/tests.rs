@@ -1,3 +1,5 @@
+use mpt_wire::ip::protocol;
+
 use super::*;
 
 /// One second, in microseconds.
@@ -10,13 +12,14 @@ struct Client {
     short: ShortFlows,
     now: i64,
     port: u16,
+    load: Load,
 }
 
 impl Client {
     fn new() -> Self {
         let mut short = ShortFlows::default();
         short.set_alone(Some(ALONE));
-        Self { short, now: 0, port: 40_000 }
+        Self { short, now: 0, port: 40_000, load: Load::default() }
     }
 
     /// Sends one packet of a flow to port 443; returns whether it is of a short one.
@@ -31,7 +34,12 @@ impl Client {
         packet[28..32].copy_from_slice(&acknowledges.to_be_bytes());
         (packet[32], packet[33]) = (5 << 4, flags.0 as u8);
         let summary = Summary::parse(&packet).expect("an IPv4 packet");
-        self.short.note(self.now, &summary, &packet)
+        let Some(alone) = self.short.alone() else { return false };
+        let short = self.short.note(self.now, (alone, self.load), &summary, &packet);
+        if short {
+            self.load.add(self.now, packet.len() as u32);
+        }
+        short
     }
 
     /// Downloads so many bytes over a new connection; returns whether it kept to one path.

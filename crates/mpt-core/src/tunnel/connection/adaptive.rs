@@ -10,7 +10,8 @@ use super::members::member;
 use super::sizes::SegmentSizes;
 use super::{Connection, Envelope, Offer, Tally};
 use crate::adaptive::{
-    Adaptive, Kept, Lack, Leaving, QueueState, Queued, RepairCounters, Resend, Tag, Wants, is_bulk,
+    Adaptive, Kept, Lack, Leaving, QueueState, Queued, RepairCounters, Resend, Tag, Wants,
+    flow_over, is_bulk,
 };
 use crate::path::{Estimate, Path, Paths, mtu};
 use crate::queue::Waiting;
@@ -52,16 +53,16 @@ impl<P: Copy> Connection<P> {
 
         let urgent = !protected && segments == 1 && summary.protocol != ip::protocol::TCP;
         let micros = adaptive.micros(now);
-        // Only a sealed packet can say that it does not wait at the other end.
-        let short = sealed && adaptive.note_short(micros, summary, packet);
-        let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent, short };
+        let flow = || summary.flow_hash(flow_seed);
+        let way = adaptive.way(micros, (summary, packet, sizes.of(0) as u32), sealed, flow);
+        let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent, way };
         let total = sizes.total() as u32;
         let kept = adaptive.is_keeping() && adaptive.make_room(total as usize, queue_limit / 2);
         let mut place = kept.then(|| adaptive.add(total, tag));
         let mut first = 0;
+        let wants = Wants { ipv6, way, sparse: false };
         while first < segments && adaptive.is_free() {
             let (sequence, bytes) = (self.next_sequence, sizes.of(first));
-            let wants = Wants { ipv6, short, sparse: false };
             let Some(slot) = adaptive.leave(micros, sequence, bytes as u32, wants) else { break };
             // Nothing waits: the flow sends no more than the paths carry.
             let (not_ect, segment) = (is_bulk(bytes as u32), first);
@@ -88,7 +89,7 @@ impl<P: Copy> Connection<P> {
             let ect = matches!(summary.ecn(), ecn::Ecn::Ect0 | ecn::Ecn::Ect1);
             let largest = sizes.of(0) as u32;
             let tag = Queued { packet, tag };
-            let flow = summary.flow_hash(flow_seed);
+            let flow = flow_over(flow(), way.only);
             let waiting = Waiting { flow, segments, largest, total, first, ect, acknowledges, tag };
             let rest = u64::from(segments - first);
             // The owner keeps the whole super-packet until the last of its segments has left.
@@ -102,7 +103,7 @@ impl<P: Copy> Connection<P> {
             }
         }
         let stored = place.filter(|&place| waits || !adaptive.has_left(place));
-        Ok(Envelope { header, outer_tos, flow_hash, stored, protected, at_once: short })
+        Ok(Envelope { header, outer_tos, flow_hash, stored, protected, at_once: way.at_once })
     }
 
     /// The next segments of one packet that leave: again, since they are lost, or out of the queue.
@@ -188,9 +189,9 @@ impl<P: Copy> Connection<P> {
     }
 
     fn envelope_of(&self, tag: Tag) -> Envelope {
-        let Tag { protocol, outer_tos, flow_hash, protected, short, .. } = tag;
+        let Tag { protocol, outer_tos, flow_hash, protected, way, .. } = tag;
         let header = self.header(protocol);
-        Envelope { header, outer_tos, flow_hash, stored: None, protected, at_once: short }
+        Envelope { header, outer_tos, flow_hash, stored: None, protected, at_once: way.at_once }
     }
 
     /// True once when something is missing after nothing was.

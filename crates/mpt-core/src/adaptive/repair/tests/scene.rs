@@ -69,7 +69,7 @@ impl Scene {
             flow_hash: 0,
             protected: false,
             urgent: false,
-            short: false,
+            way: crate::adaptive::Way::default(),
         };
         let place = self.adaptive.is_keeping().then(|| self.adaptive.add(BYTES, tag));
         let slot = loop {

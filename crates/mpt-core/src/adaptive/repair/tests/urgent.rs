@@ -20,7 +20,7 @@ fn sender(lost: u16) -> Scene {
 fn copies(scene: &mut Scene, bytes: u32, urgent: bool) -> Vec<u16> {
     let number = scene.number;
     scene.number += 1;
-    scene.adaptive.give(0, 0, number, (bytes, false), 0);
+    scene.adaptive.give(0, 0, number, (bytes, crate::adaptive::Way::default()), 0);
     let mut slots = Vec::new();
     scene.adaptive.copy(scene.now, 0, number, bytes, urgent, |slot| slots.push(slot));
     slots

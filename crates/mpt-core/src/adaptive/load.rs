@@ -1,9 +1,7 @@
-//! What short flows take of their path.
+//! What flows that are confined to a path take of it.
 
 /// The time for which bytes count, in microseconds. A page takes all of a path for less than that.
 const TIME: f64 = 2_000_000.0;
-/// The share of the path that short flows may take before further ones have all paths.
-const MOST: f64 = 0.7;
 
 /// The bytes that were sent lately, the earlier ones counting less.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,9 +17,9 @@ impl Load {
         self.at = now;
     }
 
-    /// Returns true if a path of `rate` bytes per microsecond has no room for further flows.
-    pub(super) fn fills(&self, now: i64, rate: f64) -> bool {
-        self.present(now) > MOST * rate * TIME
+    /// Returns the share that this is of what a path of `rate` bytes per microsecond carries.
+    pub(super) fn share(&self, now: i64, rate: f64) -> f64 {
+        self.present(now) / (rate * TIME)
     }
 
     fn present(&self, now: i64) -> f64 {
@@ -37,14 +35,17 @@ mod tests {
     fn a_page_leaves_room_and_many_of_them_do_not() {
         let mut load = Load::default();
         // 6 bytes per microsecond: 1,500 bytes every 250.
-        let mut fills_after = |from: i64, micros: i64| {
+        let mut share_after = |from: i64, micros: i64| {
             for now in (from..from + micros).step_by(250) {
                 load.add(now, 1_500);
             }
-            load.fills(from + micros, 6.0)
+            load.share(from + micros, 6.0)
         };
-        assert!(!fills_after(0, 600_000), "2.6 MB");
-        assert!(fills_after(600_000, 3_000_000));
-        assert!(!load.fills(6_600_000, 6.0), "three seconds later");
+        let page = share_after(0, 600_000);
+        assert!((0.2..0.3).contains(&page), "{page}, 2.6 MB");
+        let many = share_after(600_000, 3_000_000);
+        assert!((0.7..1.0).contains(&many), "{many}");
+        let later = load.share(6_600_000, 6.0);
+        assert!(later < 0.25, "{later}, three seconds later");
     }
 }
