@@ -87,7 +87,7 @@ impl ShortFlows {
     }
 
     /// Notes a packet, or super-packet, of a flow that the other end does not put in order. Returns what the flow keeps
-    /// to: its first path, as long as that `works`, or the one to `choose` now.
+    /// to: what was to `choose` when it began, or is now where that path no longer `works`.
     #[inline(never)]
     pub(super) fn note_unordered(
         &mut self,
@@ -103,7 +103,7 @@ impl ShortFlows {
         let flow = place.flow();
         if flow.begins() {
             flow.keeps = Keeps { only: choose(), all: false };
-        } else if !flow.keeps.only.is_some_and(works) {
+        } else if flow.keeps.only.is_some_and(|slot| !works(slot)) {
             flow.keeps.only = choose();
         }
         flow.add(now, Seen { bytes: summary.total_len as u32, acknowledged: None, ends: Ends::No });
