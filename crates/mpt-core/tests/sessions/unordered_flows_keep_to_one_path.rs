@@ -16,6 +16,9 @@ const NOTICED: Duration = millis(10);
 /// Bytes of a packet.
 const LEN: usize = 1_300;
 
+/// The id of the first packet.
+const FIRST: u64 = 1 << 40;
+
 /// What became of a flow.
 #[derive(Debug)]
 struct Flow {
@@ -43,7 +46,7 @@ fn send(seed: u64, megabits: u64, seconds: u64) -> Flow {
     let sent = (Duration::from_secs(seconds).as_nanos() / gap.as_nanos()) as u64;
     for id in 0..sent {
         network.run(gap);
-        let mut packet = inner(SERVER, 1 << 40 | id).to_vec();
+        let mut packet = inner(SERVER, FIRST + id).to_vec();
         let number = packet.split_off(packet.len() - 8);
         packet.resize(LEN - 8, 0);
         packet.extend(number);
@@ -55,7 +58,7 @@ fn send(seed: u64, megabits: u64, seconds: u64) -> Flow {
     came.sort_by_key(|&(_, id)| id);
     let mut first_behind = None;
     // Those that waited when the flow began to take both paths are overtaken once.
-    let later = came.iter().rev().filter(|&&(_, id)| id > 1 << 40 | sent / 2);
+    let later = came.iter().rev().filter(|&&(_, id)| id - FIRST > sent / 2);
     let overtaken = later.map(|&(at, _)| {
         let by = first_behind.map_or(Duration::ZERO, |it| at.saturating_duration_since(it));
         first_behind = Some(first_behind.map_or(at, |it| at.min(it)));
