@@ -9,7 +9,8 @@ use mpt_core::liveness::{State, Timing};
 use mpt_core::session::{Event, PathEvent, PrivateKey, SessionConfig, SessionId};
 use mpt_core::{
     ConnectionConfig, ConnectionId, DeviceId, DeviceSink, Direction, DownReason, Mapping, Node,
-    PacketMemory, PathConfig, PathId, Remote, Seal, Selector, Shard, SocketId, StoreId, reorder,
+    PacketMemory, PathConfig, PathId, Remote, Repair, Seal, Selector, Shard, SocketId, StoreId,
+    reorder,
 };
 use mpt_link::Params;
 use mpt_wire::control::Kind;
@@ -52,6 +53,7 @@ pub struct Setup {
     /// Whether data is sealed, as each host wants it.
     pub seal: [Seal; 2],
     pub mapping: Mapping,
+    pub repair: Repair,
     /// The shard of each host whose node it is.
     pub shards: [Shard; 2],
 }
@@ -71,6 +73,7 @@ impl Setup {
             weights: vec![1; delays.len()],
             seal: [Seal::Off; 2],
             mapping: Mapping::Packet,
+            repair: Repair::Auto,
             shards: [Shard::FIRST; 2],
         }
     }
@@ -257,7 +260,7 @@ pub(super) fn connection(side: Side, setup: &Setup) -> ConnectionConfig {
         sequence: true,
         direction: Direction::Both,
         mapping: setup.mapping,
-        repair: mpt_core::Repair::Auto,
+        repair: setup.repair,
         prompt: Vec::new(),
         protect: mpt_core::Protect::default(),
         reorder: reorder::Config::default(),

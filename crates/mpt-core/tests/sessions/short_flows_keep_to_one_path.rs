@@ -37,9 +37,8 @@ struct Load {
 }
 
 impl Loading {
-    fn new(seed: u64, sealed: bool) -> Self {
-        let setup = Setup { mapping: Mapping::Adaptive, ..Setup::new(seed, &DELAYS) };
-        let setup = if sealed { setup.sealed() } else { setup };
+    fn new(setup: Setup) -> Self {
+        let setup = Setup { mapping: Mapping::Adaptive, ..setup };
         let mut network = Network::new(setup);
         // Until the paths were surveyed.
         network.run(Duration::from_secs(6));
@@ -117,7 +116,7 @@ impl Loading {
 #[test]
 fn once_those_before_them_were_short() {
     for seed in 0..4 {
-        let mut loading = Loading::new(seed, true);
+        let mut loading = Loading::new(Setup::new(seed, &DELAYS).sealed());
         let loads: Vec<Load> = (0..8).map(|_| loading.load()).collect();
         assert!(loads.iter().all(|load| load.in_order));
         assert!(loads[..4].iter().all(|load| load.longest >= millis(DELAYS[1])));
@@ -135,6 +134,13 @@ fn once_those_before_them_were_short() {
 /// Only a sealed packet can say that it is to be delivered at once.
 #[test]
 fn and_no_plain_ones() {
-    let mut loading = Loading::new(0, false);
+    let mut loading = Loading::new(Setup::new(0, &DELAYS));
+    assert!((0..8).all(|_| loading.load().longest >= millis(DELAYS[1])));
+}
+
+#[test]
+fn and_none_that_the_other_end_is_to_put_in_order() {
+    let repair = mpt_core::Repair::All;
+    let mut loading = Loading::new(Setup { repair, ..Setup::new(0, &DELAYS).sealed() });
     assert!((0..8).all(|_| loading.load().longest >= millis(DELAYS[1])));
 }

@@ -36,7 +36,7 @@ use crate::tunnel::{
     AcceptedDatagram, DatagramDrop, DeviceSink, InnerDrop, InnerPacket, Received, ToDevice,
     Transmit,
 };
-use crate::{ConnectionConfig, DeviceId, Direction, Mapping, PathId, StoreId, Times};
+use crate::{ConnectionConfig, DeviceId, Direction, Mapping, PathId, Repair, StoreId, Times};
 
 /// A connection. `P` is the handle of a received packet.
 ///
@@ -385,7 +385,10 @@ impl<P: Copy> Connection<P> {
         path.received.add(1, summary.total_len as u64);
         // The number of a packet that does not wait still tells what is missing.
         let counts = !unordered || self.reorder.as_ref().is_some_and(|it| it.classifies());
-        let class = if unordered { Class::Other } else { self.class_for_play_out(&summary, inner) };
+        let class = match unordered && self.config.repair != Repair::All {
+            true => Class::Other,
+            false => self.class_for_play_out(&summary, inner),
+        };
 
         Ok(Received::Packet(AcceptedDatagram {
             connection: path.connection,
