@@ -14,7 +14,8 @@ impl Adaptive {
         let Wants { ipv6, sparse, .. } = wants;
         let silent = self.silence.is_silent(now);
         if let Some(slot) = self.only_slot(wants) {
-            return self.choose_only(now, slot, sparse, silent);
+            let path = self.paths.get_mut(usize::from(slot))?.as_mut()?;
+            return path.admits(now, sparse, silent).then_some(slot);
         }
         let waiting = self.queue.len_bytes() as f64;
         let mut considered = Considered::default();
@@ -23,15 +24,9 @@ impl Adaptive {
             if !sparse && !silent && !considered.is_worth_it(path, waiting) {
                 continue;
             }
-            if silent && !path.model.has_ceiling() {
-                // What leaves without a limit is not to be paid for by the packets that follow.
-                path.pacer.release(now);
-            }
-            let lends = sparse && path.pacer.lends(now, path.model.rate());
-            if lends || path.pacer.has_credit(now) {
+            if path.admits(now, sparse, silent) {
                 return Some(slot);
             }
-            path.backlogged = true;
         }
         None
     }

@@ -96,26 +96,6 @@ impl Adaptive {
         path.filter(|_| self.order.contains(&slot)).map(|_| slot)
     }
 
-    /// Returns the path if a packet that may take only this one leaves now.
-    pub(super) fn choose_only(
-        &mut self,
-        now: i64,
-        slot: u16,
-        sparse: bool,
-        silent: bool,
-    ) -> Option<u16> {
-        let path = self.paths.get_mut(usize::from(slot))?.as_mut()?;
-        if silent && !path.model.has_ceiling() {
-            path.pacer.release(now);
-        }
-        let lends = sparse && path.pacer.lends(now, path.model.rate());
-        if lends || path.pacer.has_credit(now) {
-            return Some(slot);
-        }
-        path.backlogged = true;
-        None
-    }
-
     /// Returns the packet whose segment would leave next, where the first one is confined to a path. A flow that its
     /// path has no credit for keeps no other one waiting. One that finds no path at all goes behind the confined ones,
     /// whose path it would always take otherwise.

@@ -218,6 +218,20 @@ impl Sender {
         self.usual_rtt / 2.0 + (USUAL - BELOW_MEAN) * sigma
     }
 
+    /// Returns true if a packet leaves over the path now: with credit, or on loan where it is `sparse`. Otherwise it
+    /// waits, and the path could have carried more. `silent`: the peer sends no reports.
+    #[inline]
+    pub(super) fn admits(&mut self, now: i64, sparse: bool, silent: bool) -> bool {
+        if silent && !self.model.has_ceiling() {
+            // What leaves without a limit is not to be paid for by the packets that follow.
+            self.pacer.release(now);
+        }
+        let lends = sparse && self.pacer.lends(now, self.model.rate());
+        let leaves = lends || self.pacer.has_credit(now);
+        self.backlogged |= !leaves;
+        leaves
+    }
+
     /// Sends a packet of `size` inner bytes over the path, after packets have waited `waited`
     /// microseconds for its credit. Returns what had been sent over the path before.
     #[inline]
