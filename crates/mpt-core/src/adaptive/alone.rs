@@ -1,4 +1,4 @@
-//! The path over which a short flow ends the soonest, if it does over one alone.
+//! The path over which a flow is the quickest alone.
 
 use super::Adaptive;
 use super::path::{Kind, Sender};
@@ -22,9 +22,9 @@ const SEGMENT: f64 = 1_448.0;
 /// The standard deviation of the delay with which a flow over one path has half of its rate, in microseconds.
 const HALVES: f64 = 8_000.0;
 
-/// The way of a flow.
+/// The way of a flow, by what it costs.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct Pipe {
     /// Its round-trip time, in microseconds.
     rtt: f64,
     /// The time that each byte takes, in microseconds.
@@ -40,35 +40,32 @@ impl Adaptive {
 
     fn best_alone(&self) -> Option<Alone> {
         let present = self.short.alone();
-        let paths = || self.order.iter().filter_map(|&slot| Some((slot, self.path_at(slot)?)));
-        let (_, first) = paths().next()?;
+        let (_, first) = self.ordered().next()?;
         // Also with those that bulk avoids at present: another flow may have them again.
         let all = self.set_of(&self.order);
-        let all = Way { rtt: all.rtt, per_byte: 1.0 / all.rate };
-        let known =
-            |(_, path): &(u16, &Sender)| path.role.carries_bulk() && path.kind != Kind::Unknown;
-        let way = |(slot, path)| (slot, path, Way::over(path, round_trip(path, first)));
-        let ways = paths().filter(known).map(way);
+        let all = Pipe { rtt: all.rtt, per_byte: 1.0 / all.rate };
+        let known = |(_, path): &(u16, &Sender)| path.kind != Kind::Unknown;
+        let pipe = |(slot, path)| (slot, path, Pipe::over(path, round_trip(path, first)));
+        let pipes = self.bulk_paths().filter(known).map(pipe);
         let stays = |slot| present.is_some_and(|present| present.slot == slot);
         // The path changes only for one that is much better.
-        let time = |slot, way: &Way| way.time() * if stays(slot) { STAYS } else { 1.0 };
-        let (slot, path, way) = ways.min_by(|a, b| time(a.0, &a.2).total_cmp(&time(b.0, &b.2)))?;
-        let bytes = way.bytes_sooner_than(all);
+        let time = |slot, pipe: &Pipe| pipe.time() * if stays(slot) { STAYS } else { 1.0 };
+        let (slot, path, pipe) =
+            pipes.min_by(|a, b| time(a.0, &a.2).total_cmp(&time(b.0, &b.2)))?;
+        let bytes = pipe.bytes_sooner_than(all);
         let least = if stays(slot) { LEAST / 2 } else { LEAST };
         (bytes >= least).then_some(Alone { slot, bytes, rate: path.model.expected_rate() })
     }
-}
 
-impl Adaptive {
     /// Returns the path over which a flow is the quickest alone, beside those that are confined to paths already.
     /// `None`: over that path it would come in disorder as well.
     pub(super) fn best_for_one(&self, now: i64) -> Option<u16> {
         let first = self.bulk_paths().next()?.1;
         let time = |(slot, path)| {
-            let way = Way::over(path, round_trip(path, first));
+            let pipe = Pipe::over(path, round_trip(path, first));
             let free = 1.0 - path.confined.share(now, path.model.expected_rate());
-            let per_byte = way.per_byte / free.max(LEAST_FREE);
-            (slot, path, Way { per_byte, ..way }.time())
+            let per_byte = pipe.per_byte / free.max(LEAST_FREE);
+            (slot, path, Pipe { per_byte, ..pipe }.time())
         };
         let best = self.bulk_paths().map(time).min_by(|a, b| a.2.total_cmp(&b.2));
         best.filter(|(_, path, _)| !path.model.varies()).map(|(slot, ..)| slot)
@@ -81,8 +78,8 @@ fn round_trip(path: &Sender, shortest: &Sender) -> f64 {
     shortest.usual_round_trip() + longer
 }
 
-impl Way {
-    /// Returns the way over a path alone, with this round-trip time.
+impl Pipe {
+    /// Returns a path alone, with this round-trip time.
     fn over(path: &Sender, rtt: f64) -> Self {
         // A packet that overtakes others looks like a loss, and a lost one comes a round-trip time later.
         let varies = (path.model.sigma() + path.model.wander()) / HALVES;
@@ -95,7 +92,7 @@ impl Way {
         ROUNDS * self.rtt + USUAL * self.per_byte
     }
 
-    /// Returns the bytes up to which a flow ends sooner this way than the other one, at most [`MOST`].
+    /// Returns the bytes up to which a flow ends sooner over this one than over the other one, at most [`MOST`].
     fn bytes_sooner_than(&self, other: Self) -> u64 {
         let saved = ROUNDS * (other.rtt - self.rtt);
         let lost = self.per_byte - other.per_byte;
@@ -115,13 +112,13 @@ mod tests {
 
     #[test]
     fn a_flow_is_sooner_over_the_short_path_until_the_rate_of_all_makes_up_for_it() {
-        let way = |millis: f64, rate: f64| Way { rtt: 1_000.0 * millis, per_byte: 1.0 / rate };
-        let short = way(40.0, 6.0);
+        let pipe = |millis: f64, rate: f64| Pipe { rtt: 1_000.0 * millis, per_byte: 1.0 / rate };
+        let short = pipe(40.0, 6.0);
         // 1.2 s less for its rounds, and as much longer for its bytes.
-        let bytes = short.bytes_sooner_than(way(240.0, 12.0));
+        let bytes = short.bytes_sooner_than(pipe(240.0, 12.0));
         assert!((14_399_000..=14_401_000).contains(&bytes), "{bytes}");
-        assert_eq!(short.bytes_sooner_than(way(40.0, 12.0)), 0);
-        assert_eq!(short.bytes_sooner_than(way(50.0, 6.0)), MOST);
-        assert!(short.bytes_sooner_than(way(45.0, 12.0)) > LEAST);
+        assert_eq!(short.bytes_sooner_than(pipe(40.0, 12.0)), 0);
+        assert_eq!(short.bytes_sooner_than(pipe(50.0, 6.0)), MOST);
+        assert!(short.bytes_sooner_than(pipe(45.0, 12.0)) > LEAST);
     }
 }

@@ -8,6 +8,7 @@ use mpt_wire::ip::{Summary, protocol};
 use super::load::Load;
 use super::path::Sender;
 use super::tag::Way;
+use super::unordered::Keeps;
 use super::wants::Wants;
 use super::{ALIKE, Adaptive, is_bulk};
 use crate::StoreId;
@@ -58,10 +59,17 @@ impl Adaptive {
     /// best when the flow began. A flow that sends more than this carries, and takes no notice of a drop, has all
     /// paths from then on: the one over which the packet arrives the soonest, so that they still come in order.
     fn keeps_to(&mut self, now: i64, summary: &Summary, flow: impl FnOnce() -> u64) -> Option<u16> {
-        let mut flows = std::mem::take(&mut self.short);
+        let known = self.unordered.note(now, summary);
         let works = |slot| self.bulk_paths().any(|(other, _)| other == slot);
-        let keeps = flows.note_unordered(now, summary, works, || self.best_for_one(now));
-        self.short = flows;
+        let keeps = match known {
+            Some(keeps) if keeps.only.is_none_or(works) => keeps,
+            _ => {
+                let all = known.is_some_and(|known| known.all);
+                let keeps = Keeps { only: self.best_for_one(now), all };
+                self.unordered.set(now, summary, keeps);
+                keeps
+            }
+        };
         if self.queue.is_empty() {
             return keeps.only;
         }
@@ -77,15 +85,15 @@ impl Adaptive {
             return soonest.map(|(slot, _)| slot);
         }
         let path = self.path_at(keeps.only?)?;
-        if wait(keeps.only?, path) > self.longest_wait {
-            self.short.spread(now, summary);
+        if wait(keeps.only?, path) > self.queue.longest_wait().as_micros() as f64 {
+            self.unordered.set(now, summary, Keeps { all: true, ..keeps });
         }
         keeps.only
     }
 
+    /// Returns the paths that carry bulk, the shortest first.
     pub(super) fn bulk_paths(&self) -> impl Iterator<Item = (u16, &Sender)> {
-        let paths = self.order.iter().filter_map(|&slot| Some((slot, self.path_at(slot)?)));
-        paths.filter(|(_, path)| path.role.carries_bulk())
+        self.ordered().filter(|(_, path)| path.role.carries_bulk())
     }
 
     /// Returns the one path that a packet may take. `None`: it may take any.

@@ -1,4 +1,4 @@
-//! What flows that are confined to a path take of it.
+//! The share of a path that flows take which are confined to it.
 
 /// The time for which bytes count, in microseconds. A page takes all of a path for less than that.
 const TIME: f64 = 2_000_000.0;

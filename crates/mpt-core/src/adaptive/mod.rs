@@ -14,6 +14,7 @@ mod alone;
 mod bulk;
 mod choice;
 mod confined;
+mod flow_table;
 mod load;
 mod log;
 mod pacer;
@@ -29,6 +30,7 @@ mod silence;
 mod surveyed;
 mod symbols;
 mod tag;
+mod unordered;
 mod wants;
 
 use std::time::{Duration, Instant};
@@ -51,6 +53,7 @@ use self::short::ShortFlows;
 use self::silence::Silence;
 pub(crate) use self::surveyed::Surveyed;
 pub(crate) use self::tag::{Queued, Tag, Way};
+use self::unordered::UnorderedFlows;
 pub(crate) use self::wants::Wants;
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;
@@ -148,10 +151,9 @@ pub(crate) struct Adaptive {
     /// The choice of the paths whose round-trip time the flows can afford.
     reach: Reach,
     short: ShortFlows,
+    unordered: UnorderedFlows,
     /// True if paths that carry bulk differ in their length.
     differ: bool,
-    /// The time for which packets of a flow wait that takes notice of the law of the queue, in microseconds.
-    longest_wait: f64,
     /// The time at which one of the paths has credit that all waiting packets are confined to. `None`: others wait, too.
     confined_until: Option<i64>,
     peer: Peer,
@@ -183,8 +185,8 @@ impl Adaptive {
             trying: true,
             reach: Reach::default(),
             short: ShortFlows::default(),
+            unordered: UnorderedFlows::default(),
             differ: false,
-            longest_wait: 0.0,
             confined_until: None,
             peer: Peer::default(),
             silence: Silence::default(),
@@ -250,6 +252,11 @@ impl Adaptive {
     /// Returns the paths with their slots.
     pub(crate) fn paths(&self) -> impl Iterator<Item = (usize, &Sender)> {
         self.paths.iter().enumerate().filter_map(|(slot, path)| Some((slot, path.as_ref()?)))
+    }
+
+    /// Returns the paths that carry data with their slots, the shortest first.
+    fn ordered(&self) -> impl Iterator<Item = (u16, &Sender)> {
+        self.order.iter().filter_map(|&slot| Some((slot, self.path_at(slot)?)))
     }
 
     /// Returns the path in a slot, if there is one.
@@ -339,6 +346,7 @@ impl Adaptive {
     /// Gives back memory while nothing is sent.
     pub(crate) fn rest(&mut self) {
         self.short.rest();
+        self.unordered.rest();
     }
 
     /// Gives a packet of `bytes` bytes in all a place at which the owner keeps it.
@@ -515,14 +523,12 @@ impl Adaptive {
             [target, interval].map(|it| if share < 1.0 { it.mul_f64(share) } else { it });
         let round_trip = Duration::from_micros(rtt as u64);
         self.queue.set_target_over(target, interval, round_trip.max(target));
-        self.longest_wait = (target + interval).as_micros() as f64;
     }
 
     /// Returns the round-trip time that a bulk flow sees. Its packets are played out when the
     /// longest path would have brought them, and its acknowledgements arrive over the shortest one.
     fn bulk_rtt(&self) -> f64 {
-        let paths = self.order.iter().filter_map(|&slot| self.paths[usize::from(slot)].as_ref());
-        let used = || paths.clone().filter(|path| path.role != Role::Aside);
+        let used = || self.ordered().map(|(_, path)| path).filter(|path| path.role != Role::Aside);
         let longest_rtt = used().map(|path| path.model.rtt()).fold(0.0, f64::max);
         let Some(shortest) = used().next() else { return longest_rtt };
         let (mut jitters, mut longer, mut latest) = (false, 0.0, 0.0_f64);

@@ -125,7 +125,7 @@ pub(crate) struct Sender {
     pub(crate) compared: Option<Compared>,
     /// The numbers that were judged to be lost since then.
     pub(crate) judged: VecDeque<Sequence>,
-    /// What flows that are confined to the path take of it.
+    /// The load by flows that are confined to the path.
     pub(super) confined: Load,
 }
 

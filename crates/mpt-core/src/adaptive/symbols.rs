@@ -19,10 +19,9 @@ impl Adaptive {
     /// one if there is any, the one with the least loss in steps of a factor of four, and among
     /// those the shortest.
     pub(crate) fn way_for_symbol(&self, used: &[u16]) -> Option<u16> {
-        let ways = self.order.iter().filter_map(|&slot| {
-            let path = self.path_at(slot)?;
+        let ways = self.ordered().map(|(slot, path)| {
             let class = ((path.loss() + 0.001).ln() / 4_f64.ln()).round() as i32;
-            Some((used.contains(&slot), class, path.delay + path.model.queue(), slot))
+            (used.contains(&slot), class, path.delay + path.model.queue(), slot)
         });
         let sooner = |a: &(bool, i32, f64, u16), b: &(bool, i32, f64, u16)| {
             (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))

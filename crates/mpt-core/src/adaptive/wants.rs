@@ -1,11 +1,11 @@
-//! What a packet wants of its path.
+//! The demands of a packet on its path.
 
 use mpt_wire::gre;
 
 use super::tag::{Queued, Way};
 use crate::queue::Head;
 
-/// What a packet wants of its path.
+/// The demands of a packet on its path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wants {
     /// The path carries IPv6.
@@ -16,7 +16,7 @@ pub(crate) struct Wants {
 }
 
 impl Wants {
-    /// Returns what the first packet of the queue wants.
+    /// Returns the demands of the first packet of the queue.
     #[inline]
     pub(super) fn of(head: &Head<Queued>) -> Self {
         let tag = &head.tag.tag;

@@ -131,6 +131,12 @@ impl<T: Copy> FairQueue<T> {
         self.law = Some(Law { target, interval, round_trip });
     }
 
+    /// Returns how long packets of a bulk flow wait at most that takes notice of a drop. Zero without a bound.
+    #[must_use]
+    pub fn longest_wait(&self) -> Duration {
+        self.law.map_or(Duration::ZERO, |law| law.target + law.interval)
+    }
+
     /// Adds a packet that was read at `now`, and returns the place where the owner keeps its bytes.
     ///
     /// Over a bound, segments are dropped from the head of the fattest flow until the bounds hold

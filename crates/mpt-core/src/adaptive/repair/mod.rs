@@ -421,10 +421,7 @@ impl Adaptive {
 
     /// Returns the paths that may carry repairs.
     fn ways_in_use(&self) -> impl Iterator<Item = (u16, &super::path::Sender)> {
-        self.order.iter().filter_map(|&slot| {
-            let path = self.path_at(slot)?;
-            Some((slot, path)).filter(|_| self.bulk == 0 || path.role.carries_bulk())
-        })
+        self.ordered().filter(|(_, path)| self.bulk == 0 || path.role.carries_bulk())
     }
 
     /// Returns the time until which a repair of a packet that left at `left` arrives in time, by the peer's clock.

@@ -1,4 +1,6 @@
-//! What is known of the flows of a server and port.
+//! The services, each a server and port, and the scores that their flows have earned.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use mpt_wire::ip::Summary;
 
@@ -25,7 +27,7 @@ pub(super) struct Service {
     port: u32,
 }
 
-/// What flows have shown of services.
+/// The scores of services.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Services {
     servers: Scores<SERVERS>,
@@ -96,8 +98,8 @@ pub(super) fn of(summary: &Summary) -> Service {
             as u32
     };
     let any = match server {
-        std::net::IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
-        std::net::IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     Service { server: hash(server), port: hash(any) }
 }

@@ -1,6 +1,8 @@
 use mpt_wire::ip::protocol;
+use mpt_wire::tcp;
 
 use super::*;
+use crate::adaptive::unordered::UnorderedFlows;
 
 /// One second, in microseconds.
 const SECOND: i64 = 1_000_000;
@@ -116,4 +118,35 @@ fn no_flow_keeps_to_one_path_where_all_together_are_quicker() {
     (0..10).for_each(|_| _ = client.download(200_000));
     client.short.set_alone(None);
     assert!(!client.download(200_000));
+}
+
+/// They had the places of connections that were open and quiet, and what those had shown was lost.
+#[test]
+fn flows_that_are_not_tcp_take_nothing_from_what_is_known() {
+    let mut client = Client::new();
+    let mut unordered = UnorderedFlows::default();
+    let round = |client: &mut Client, came: u32| {
+        let kept = (1..=4).map(|port| {
+            client.port = port + 40_000;
+            client.send(tcp::Flags::ACK, 1_000 + came, 400)
+        });
+        let kept: Vec<bool> = kept.collect();
+        client.now += 2 * SECOND;
+        kept
+    };
+    round(&mut client, 0);
+    round(&mut client, 0);
+    round(&mut client, 200_000);
+    for port in 1..=2_000_u16 {
+        let mut packet = vec![0; 1_400];
+        packet[..4].copy_from_slice(&[0x45, 0, 0x05, 0x78]);
+        (packet[8], packet[9]) = (64, protocol::UDP);
+        packet[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+        packet[20..22].copy_from_slice(&port.to_be_bytes());
+        let summary = Summary::parse(&packet).expect("an IPv4 packet");
+        unordered.note(client.now, &summary);
+    }
+    round(&mut client, 200_000);
+    client.port = 50_000;
+    assert!(client.send(tcp::Flags::SYN, 0, 0));
 }
