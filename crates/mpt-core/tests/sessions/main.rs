@@ -1,6 +1,8 @@
 //! Control sessions between two daemons, in virtual time.
 #![allow(unreachable_pub, reason = "the network is for all files of this test")]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod frames;
 mod host;
 mod hub;

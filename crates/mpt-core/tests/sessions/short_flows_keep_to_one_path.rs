@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mpt_core::Mapping;
 
+use super::common;
 use super::network::*;
 
 /// One-way delays of both paths, in milliseconds.
@@ -25,7 +26,7 @@ struct Loading {
     id: u64,
 }
 
-/// What a flow was.
+/// The course of a flow.
 #[derive(Debug)]
 struct Load {
     /// The longest time that a packet with data took.
@@ -49,19 +50,15 @@ impl Loading {
     /// Sends a TCP segment from a side; returns its id.
     fn send(&mut self, side: Side, flags: u8, acknowledges: u32, payload: usize) -> u64 {
         self.id += 1;
-        let mut packet = vec![0; 40 + payload.max(8)];
-        let len = (packet.len() as u16).to_be_bytes();
-        packet[..12].copy_from_slice(&[0x45, 0, len[0], len[1], 0, 0, 0x40, 0, 64, 6, 0, 0]);
-        packet[12..16].copy_from_slice(&[10, side as u8, 0, 1]);
-        packet[16..20].copy_from_slice(&[10, 1 - side as u8, 0, 1]);
+        let mut data = vec![0; payload.saturating_sub(8)];
+        data.extend(self.id.to_be_bytes());
+        let [from, to] = [side, 1 - side].map(|side| format!("10.{side}.0.1"));
+        let mut packet = common::tcp(&from, &to, flags, &[], &data);
         let mut ports = [self.client_port, self.server_port];
         ports.rotate_left(side);
         packet[20..22].copy_from_slice(&ports[0].to_be_bytes());
         packet[22..24].copy_from_slice(&ports[1].to_be_bytes());
         packet[28..32].copy_from_slice(&acknowledges.to_be_bytes());
-        (packet[32], packet[33]) = (5 << 4, flags);
-        let end = packet.len() - 8;
-        packet[end..].copy_from_slice(&self.id.to_be_bytes());
         self.network.send_packet(side, packet);
         self.id
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use mpt_core::Mapping;
 use mpt_link::{Bitrate, QueueLimit};
 
+use super::common;
 use super::network::*;
 
 /// One-way delays of both paths, in milliseconds; each carries 50 Mbit/s.
@@ -19,7 +20,7 @@ const LEN: usize = 1_300;
 /// The id of the first packet.
 const FIRST: u64 = 1 << 40;
 
-/// What became of a flow.
+/// The course of a flow.
 #[derive(Debug)]
 struct Flow {
     sent: usize,
@@ -46,11 +47,9 @@ fn send(seed: u64, megabits: u64, seconds: u64) -> Flow {
     let sent = (Duration::from_secs(seconds).as_nanos() / gap.as_nanos()) as u64;
     for id in 0..sent {
         network.run(gap);
-        let mut packet = inner(SERVER, FIRST + id).to_vec();
-        let number = packet.split_off(packet.len() - 8);
-        packet.resize(LEN - 8, 0);
-        packet.extend(number);
-        packet[2..4].copy_from_slice(&(LEN as u16).to_be_bytes());
+        let mut data = vec![0; LEN - 36];
+        data.extend((FIRST + id).to_be_bytes());
+        let packet = common::udp("10.1.0.1", "10.0.0.1", 5_000, 5_201, &data);
         network.send_packet(SERVER, packet);
     }
     network.run(Duration::from_secs(2));
