@@ -21,8 +21,6 @@ const JUDGED: u32 = 2_048;
 const PER_LOST: f64 = 1.3;
 /// Bytes that repairs may take for each byte that was sent.
 const PER_SENT: f64 = 0.002;
-/// Bytes that repairs may take at once.
-const BURST: f64 = 524_288.0;
 /// Standard deviations of a delay, above the least delays, after which a packet is not expected any more.
 const DEVIATIONS: f64 = 4.7;
 /// The deviations on a path that loses packets, where a packet that is so late is lost rather than late, and on one of which that is not known
@@ -98,7 +96,7 @@ impl Adaptive {
         let sent = self.paths.iter().flatten().map(|path| path.bytes).sum::<u64>();
         let more = sent.saturating_sub(self.repairs.credited) as f64;
         self.repairs.credited = sent;
-        self.repairs.tokens = (self.repairs.tokens + more * PER_SENT).min(BURST);
+        self.repairs.grant(more * PER_SENT, 0.0);
 
         let at = self.peer.time_of(lack.clock, lack.time);
         let before = self.repairs.watched_at.filter(|&(clock, _)| clock == lack.clock);
@@ -325,7 +323,8 @@ impl Adaptive {
                     passed = path.has_passed(Some(number), left);
                     path.note_judged(number);
                     let bytes = f64::from(kept.bytes + path.overhead);
-                    self.repairs.tokens = (self.repairs.tokens + PER_LOST * bytes).min(BURST);
+                    let waiting = self.repairs.pending.len() as f64 * bytes;
+                    self.repairs.grant(PER_LOST * bytes, waiting);
                 }
                 let state = if can_repeat(number.0) { State::Pending } else { State::GivenUp };
                 self.repairs

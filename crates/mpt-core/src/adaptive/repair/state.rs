@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use super::refusals::Refusals;
 use crate::sequence::Sequence;
 
+/// Bytes of the budget that are kept for later repairs.
+const KEPT: f64 = 524_288.0;
+
 /// A number that is being repaired.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::adaptive) struct Lost {
@@ -75,6 +78,14 @@ pub(in crate::adaptive) struct Repairs {
 }
 
 impl Repairs {
+    /// Adds bytes that repairs may use, as long as no more than [`KEPT`] remain beside the
+    /// `waiting` bytes of repairs that wait: a queue of a gigabit link that overflows loses more
+    /// than that at once.
+    pub(in crate::adaptive) fn grant(&mut self, bytes: f64, waiting: f64) {
+        let most = (KEPT + waiting).max(self.tokens);
+        self.tokens = (self.tokens + bytes).min(most);
+    }
+
     pub(in crate::adaptive) fn find(&mut self, number: Sequence) -> Result<&mut Lost, usize> {
         let place = self.lost.partition_point(|lost| lost.number.is_before(number));
         match self.lost.get(place).is_some_and(|lost| lost.number == number) {

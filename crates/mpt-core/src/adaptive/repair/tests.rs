@@ -238,6 +238,22 @@ fn what_the_budget_does_not_allow_in_time_is_refused() {
 }
 
 #[test]
+fn a_queue_that_overflows_is_repaired_whole() {
+    let mut scene = Scene::new(1, 0);
+    scene.warm_up();
+    // A gigabit link with a queue of 1,000 packets loses as many in slow start.
+    let lost: Vec<u32> = (0..1_500).map(|_| scene.send()).collect();
+    let later = scene.send();
+    scene.now += Duration::from_millis(30);
+    let mut repaired = scene.miss(&[(0, later)], &[(lost[0], 1_500)]).len();
+    for _ in 0..200 {
+        repaired += scene.resent().len();
+    }
+    assert_eq!((repaired, scene.counters().refused), (1_500, 0), "{:?}", scene.counters());
+    assert!(scene.resent_bytes as f64 <= 1.3 * 1_500.0 * f64::from(BYTES + OVERHEAD));
+}
+
+#[test]
 fn nothing_is_kept_where_it_is_off() {
     let mut scene = Scene::new(1, 0);
     scene.adaptive.set_repair(false);
