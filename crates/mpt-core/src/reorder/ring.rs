@@ -88,6 +88,12 @@ impl<P: Copy> Ring<P> {
         }
     }
 
+    /// Returns true if a stored packet was counted on arrival.
+    pub(super) fn contains_counted(&self) -> bool {
+        let filled = |i: usize| self.filled[i / 64] & (1 << (i % 64)) != 0;
+        self.slots.iter().enumerate().any(|(i, slot)| slot.state == State::Counted && filled(i))
+    }
+
     /// The packet of this number, if it is stored. The caller makes sure that the number is in the window.
     #[inline]
     pub(super) fn get(&self, number: Sequence) -> Option<&P> {

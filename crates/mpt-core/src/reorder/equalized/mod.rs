@@ -165,6 +165,7 @@ impl<P: Copy> EqualizedBuffer<P> {
     /// Delivers what was held or has waited long enough. May be called at any time.
     pub fn handle_timeout(&mut self, now: Instant, sink: &mut impl Sink<P>) {
         self.release(now, sink);
+        self.follow_hold(now, sink);
         self.play(now, false, sink);
         self.buffer.handle_timeout(now, sink);
     }

@@ -21,22 +21,38 @@ impl<P: Copy> EqualizedBuffer<P> {
     }
 
     /// Begins or ends to play out, if what is known of the paths has changed.
-    fn follow_hold(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+    pub(super) fn follow_hold(&mut self, now: Instant, sink: &mut impl Sink<P>) {
         let Some(playout) = &self.playout else { return };
         let config = self.buffer.config();
         let wanted = playout.holds() && config.equalize != Equalize::Off && config.window() > 0;
         if wanted == self.playing {
             return;
         }
-        self.release_all(now, sink);
+        if wanted { self.begin_play(now, sink) } else { self.end_play(now, sink) }
         self.playing = wanted;
-        if wanted {
-            self.buffer.begin_direct(sink);
-        } else {
-            self.buffer.end_direct();
-        }
-        if let Some(playout) = self.playout.as_mut().filter(|_| wanted) {
-            playout.begin(Sequence(self.buffer.due()));
+    }
+
+    /// Hands what waits in the lines and in the window to the play-out.
+    #[cold]
+    fn begin_play(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+        self.release_all(now, sink);
+        let Some(playout) = &mut self.playout else { return };
+        playout.begin(Sequence(self.buffer.due()));
+        self.buffer.begin_direct(sink, |number, slot| playout.take_over(now, number, slot));
+    }
+
+    /// Hands what waits in the play-out to the window.
+    #[cold]
+    fn end_play(&mut self, now: Instant, sink: &mut impl Sink<P>) {
+        let Some(playout) = &mut self.playout else { return };
+        self.buffer.end_direct();
+        let any = playout.any();
+        while let Some(next) = playout.leave() {
+            match (next, any) {
+                (Next::Passed(number), Some(any)) => self.buffer.pass_early(now, number, any),
+                (Next::Passed(number), None) => self.buffer.pass(number),
+                (next, _) => hand_over(&mut self.buffer, now, next, sink),
+            }
         }
     }
 

@@ -20,6 +20,7 @@ mod passed;
 mod pauses;
 mod samples;
 mod send_times;
+mod switch;
 mod under_way;
 
 use std::collections::VecDeque;

@@ -31,6 +31,11 @@ impl Passed {
         }
     }
 
+    /// Returns the first of them from `from` on and before `end`.
+    pub(super) fn first(&self, from: Sequence, end: Sequence) -> Option<Sequence> {
+        self.numbers.as_ref()?.find(from, end, true)
+    }
+
     /// Forgets a number. Returns true if it was there.
     pub(super) fn take(&mut self, number: Sequence) -> bool {
         let Some(numbers) = &mut self.numbers else { return false };

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 mod pauses;
 mod send_times;
+mod switches;
 
 use mpt_wire::control::Stamp;
 use proptest::prelude::*;
