@@ -28,7 +28,11 @@ impl<P: Copy> EqualizedBuffer<P> {
         if wanted == self.playing {
             return;
         }
-        if wanted { self.begin_play(now, sink) } else { self.end_play(now, sink) }
+        if wanted {
+            self.begin_play(now, sink)
+        } else {
+            self.end_play(now, sink)
+        }
         self.playing = wanted;
     }
 

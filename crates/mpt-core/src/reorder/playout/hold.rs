@@ -15,6 +15,13 @@ use crate::sequence::Sequence;
 /// The difference of delays up to which nothing is held, in microseconds: the least that RFC 9406
 /// takes for a queue.
 const UNNOTICED: f64 = 4_000.0;
+/// The most of a packet's wait in the sender's queue that is taken off its hold, in microseconds,
+/// where numbers are missing before it. Every hold is longer by as much. A flow in slow start sends
+/// in bursts, and HyStart takes a wait of 4 to 16 ms of the later packets for a full path.
+const HIDDEN: f64 = 20_000.0;
+/// The share of a round-trip time that is hidden where that is less: TCP sends two packets for each
+/// that has come, so until the paths are full no more than half of a window waits.
+const HIDDEN_SHARE: f64 = 0.5;
 /// Hardly any packet arrives this many deviations before [`Delays::base`].
 const LEAST: f64 = 2.0;
 /// The number of data packets from which on they are a better estimate than probes.
@@ -123,6 +130,8 @@ pub(super) struct Hold {
     for_repairs: bool,
     /// The last change of the paths that count.
     switched: Switched,
+    /// The most of a packet's wait in the sender's queue that is taken off its hold.
+    hidden: f64,
 }
 
 impl Probed {
@@ -262,12 +271,16 @@ impl Hold {
             _ if settles => (up, 0.0),
             _ => (up, SHRINKAGE * passed),
         };
+        let held = self.present;
         let stays = settles && self.for_repairs && self.switched == Switched::Not;
         let of_bulk = if stays { (0.0, 0.0) } else { steps };
         self.present = match wanted {
             Some((wanted, chance)) => Some(follow(self.present, wanted, chance, of_bulk)),
             None => self.fading(steps.1),
         };
+        if idle || held.is_none() {
+            self.hidden = self.round_trip().map_or(0.0, |it| (HIDDEN_SHARE * it).min(HIDDEN));
+        }
         let shortest = self.shortest_wanted();
         self.shortest =
             shortest.map(|(wanted, chance)| follow(self.shortest, wanted, chance, steps));
@@ -336,6 +349,20 @@ impl Hold {
         let latest = latest.fold(f64::NEG_INFINITY, f64::max);
         let shorter = self.present? - down;
         (latest.is_finite() && shorter > latest).then_some(shorter)
+    }
+
+    /// Returns the round-trip time of what is held, without what is hidden of its wait.
+    fn round_trip(&self) -> Option<f64> {
+        let paths = self.paths.iter().flatten().filter(|path| path.counts);
+        let known = paths.filter_map(|path| Some((path.known()?.base, path.rtt())));
+        let (base, rtt) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(self.present? - base + rtt)
+    }
+
+    /// Returns the most of a packet's wait in the sender's queue that is taken off its hold, in
+    /// microseconds.
+    pub(super) fn hidden(&self) -> i64 {
+        self.hidden as i64
     }
 
     /// Returns the hold, or `None` where nothing is held.

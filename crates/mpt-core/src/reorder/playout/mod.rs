@@ -52,10 +52,6 @@ const TOGETHER: i64 = 200;
 /// The grace period of numbers that are still under way on a path or may be sent again, in
 /// microseconds. To TCP a number that is skipped is a loss, and one that is late is not.
 const GRACE: i64 = 200_000;
-/// The time that a packet has waited in the sender's queue is taken off its hold, up to this many
-/// microseconds, and every hold is longer by as much. A flow in slow start sends in bursts, and
-/// HyStart takes a wait of 4 to 16 ms of the later packets for a full path.
-const HIDDEN: i64 = 20_000;
 /// The most that is taken off the hold of a packet before which no number is missing, in
 /// microseconds. The hold fits the latest packets and repairs, so it is longer than most packets
 /// need, and the rest of it hides a longer wait at no cost.
@@ -447,7 +443,7 @@ impl<P: Copy> PlayOut<P> {
         let Some(present) = self.hold.present() else { return i64::MIN / 2 };
         let shortest = self.hold.shortest().unwrap_or(0);
         let Left { at, waited } = self.times.left(number, guess);
-        at - waited.min(hidden) + (present + HIDDEN).min(shortest + self.bounds.hold)
+        at - waited.min(hidden) + (present + self.hold.hidden()).min(shortest + self.bounds.hold)
     }
 
     /// Returns the time until which the missing numbers before this one are waited for. It is later
@@ -459,7 +455,7 @@ impl<P: Copy> PlayOut<P> {
         }
         let may_come = self.under_way.may_bring(self.front, number) || self.hold.expects_repairs();
         let grace = if may_come { GRACE } else { 0 };
-        let due = self.due_hiding(HIDDEN, number, guess);
+        let due = self.due_hiding(self.hold.hidden(), number, guess);
         (due + grace.max(self.hold.repair_time_beyond())).min(came.saturating_add(self.bounds.stay))
     }
 

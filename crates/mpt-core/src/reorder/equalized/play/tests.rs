@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+mod hidden;
 mod pauses;
 mod send_times;
 mod switches;
