@@ -198,6 +198,8 @@ fn a_server_that_requires_it_refuses_the_data_of_a_client_that_does_not_seal() {
     });
     assert_eq!(refused.state, SessionState::Established);
     let address = assigned(&a);
+    // Without a path of its own that works, the client would drop the first packets itself.
+    created(&a, "office");
     let sockets = [pair.a.udp(&format!("{address}:5000")), pair.b.udp("10.72.0.2:5000")];
     for _ in 0..20 {
         sockets[0].send_to(SECRET, "10.72.0.2:5000").unwrap();
