@@ -29,9 +29,9 @@ impl<P: Copy> EqualizedBuffer<P> {
             return;
         }
         if wanted {
-            self.begin_play(now, sink)
+            self.begin_play(now, sink);
         } else {
-            self.end_play(now, sink)
+            self.end_play(now, sink);
         }
         self.playing = wanted;
     }
