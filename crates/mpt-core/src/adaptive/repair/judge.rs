@@ -323,8 +323,7 @@ impl Adaptive {
                     passed = path.has_passed(Some(number), left);
                     path.note_judged(number);
                     let bytes = f64::from(kept.bytes + path.overhead);
-                    let waiting = self.repairs.pending.len() as f64 * bytes;
-                    self.repairs.grant(PER_LOST * bytes, waiting);
+                    self.repairs.grant(PER_LOST * bytes, bytes);
                 }
                 let state = if can_repeat(number.0) { State::Pending } else { State::GivenUp };
                 self.repairs

@@ -461,7 +461,8 @@ impl Adaptive {
 
     /// Returns the bytes that each repair that waits takes, and one packet more, if all have this size.
     fn needed_by_repairs(&self, bytes: u32) -> f64 {
-        (self.repairs.pending.len() as f64 + 1.0) * f64::from(bytes)
+        let bytes = f64::from(bytes);
+        self.repairs.waiting(bytes) + bytes
     }
 
     /// Sends a repair over a path. Returns false if repairs have used their whole share of the

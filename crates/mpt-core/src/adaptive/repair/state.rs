@@ -78,11 +78,16 @@ pub(in crate::adaptive) struct Repairs {
 }
 
 impl Repairs {
-    /// Adds bytes that repairs may use, as long as no more than [`KEPT`] remain beside the
-    /// `waiting` bytes of repairs that wait: a queue of a gigabit link that overflows loses more
-    /// than that at once.
-    pub(in crate::adaptive) fn grant(&mut self, bytes: f64, waiting: f64) {
-        let most = (KEPT + waiting).max(self.tokens);
+    /// Returns the bytes that the repairs that wait take, if each has this size.
+    pub(in crate::adaptive) fn waiting(&self, each: f64) -> f64 {
+        self.pending.len() as f64 * each
+    }
+
+    /// Adds bytes that repairs may use, as long as no more than [`KEPT`] remain beside what those
+    /// that wait take, `each` of them: a queue of a gigabit link that overflows loses more than
+    /// that at once.
+    pub(in crate::adaptive) fn grant(&mut self, bytes: f64, each: f64) {
+        let most = (KEPT + self.waiting(each)).max(self.tokens);
         self.tokens = (self.tokens + bytes).min(most);
     }
 

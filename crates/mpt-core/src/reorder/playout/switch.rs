@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use super::{Next, PlayOut, Waiting};
+use super::{Class, Next, PlayOut, Waiting};
 use crate::reorder::config::RESTORED;
 use crate::reorder::ring::{Slot, State};
 use crate::sequence::Sequence;
@@ -15,14 +15,7 @@ impl<P: Copy> PlayOut<P> {
         if slot.state == State::Passed {
             return self.passed.insert(number);
         }
-        let waiting = Waiting {
-            packet: slot.packet,
-            path: RESTORED as u16,
-            sent: self.guess(RESTORED, now),
-            came: self.micros(now),
-            flow: 0,
-        };
-        self.bulk.insert(self.front, number, waiting, 0, State::Waits);
+        self.wait(now.into(), RESTORED, number, Class::Ordered, slot.packet);
     }
 
     /// Returns any packet that waits in the order of the numbers.
@@ -45,16 +38,11 @@ impl<P: Copy> PlayOut<P> {
         }
         let bulk = self.bulk.lowest(self.front);
         let end = bulk.or_else(|| self.passed.end_after(self.front))?;
-        let next = match self.passed.first(self.front, end) {
-            Some(number) => Next::Passed(number),
-            // It is no evidence of its path, since it arrived some time ago.
-            None => {
-                let waiting = self.bulk.take_first(end)?.packet;
-                Next::InTurn(end, Waiting { path: RESTORED as u16, ..waiting })
-            }
-        };
-        let (Next::Passed(number) | Next::InTurn(number, _)) = next else { return None };
+        let number = self.passed.first(self.front, end).or(bulk)?;
         (self.front, self.target) = (number.next(), number.next());
-        Some(next)
+        // A packet is no evidence of its path, since it arrived some time ago.
+        let restored = |packet| Waiting { path: RESTORED as u16, ..packet };
+        let waiting = self.bulk.take_first(number).map(|slot| restored(slot.packet));
+        Some(waiting.map_or(Next::Passed(number), |waiting| Next::InTurn(number, waiting)))
     }
 }

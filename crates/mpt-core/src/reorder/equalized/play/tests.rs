@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+mod arrivals;
 mod hidden;
 mod pauses;
 mod send_times;
@@ -8,6 +9,7 @@ mod switches;
 use mpt_wire::control::Stamp;
 use proptest::prelude::*;
 
+use self::arrivals::by_turns;
 use super::*;
 use crate::reorder::{Config, Late, Losses};
 
@@ -135,13 +137,7 @@ impl Receiver {
 
 /// Numbers by turns over paths of 10 and 60 ms, one each millisecond.
 fn sent(count: u32) -> Vec<(u64, usize, u32)> {
-    let of = |n: u32| {
-        let path = n as usize % 2;
-        (u64::from(n) * 1_000 + [10_000, 60_000][path], path, n)
-    };
-    let mut arrivals: Vec<_> = (0..count).map(of).collect();
-    arrivals.sort_unstable();
-    arrivals
+    by_turns([10, 60], count)
 }
 
 #[test]

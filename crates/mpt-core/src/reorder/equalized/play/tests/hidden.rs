@@ -1,19 +1,12 @@
 //! The wait in the sender's queue that is taken off the hold, by which the hold is longer.
 
-use super::{BULK, Receiver};
+use super::{BULK, Receiver, by_turns};
 
 /// Returns by how much the packets of a flow over two paths of these delays take longer than the
 /// second path, in milliseconds.
 fn longer(delays: [u32; 2]) -> f64 {
     let mut receiver = Receiver::new(delays, 0);
-    let arrivals = (0..200_u32).map(|n| {
-        let path = n as usize % 2;
-        let left = 1_000 * u64::from(n);
-        (left + 1_000 * u64::from(delays[path]), path, n)
-    });
-    let mut arrivals: Vec<(u64, usize, u32)> = arrivals.collect();
-    arrivals.sort_unstable();
-    for (at, path, n) in arrivals {
+    for (at, path, n) in by_turns(delays, 200) {
         receiver.told(at, &[(n, 1_000 * u64::from(n))]);
         receiver.receive(at, path, n, BULK);
     }

@@ -1,7 +1,7 @@
 //! Play-out that begins or ends in the middle of a flow. Packets that wait change their place, and
 //! keep their order.
 
-use super::{BULK, Receiver};
+use super::{BULK, Receiver, by_turns};
 use crate::reorder::playout::Class;
 
 /// The number that is a ping among those of a flow.
@@ -23,15 +23,8 @@ fn probe(receiver: &mut Receiver, micros: u64, delays: [u32; 2]) {
 /// find as long as `before`, and as long as `after` from 50 ms on.
 fn flow(before: [u32; 2], after: [u32; 2]) -> Receiver {
     let mut receiver = Receiver::new(before, 0);
-    let mut arrivals: Vec<(u64, usize, u32)> = (0..100_u32)
-        .map(|n| {
-            let path = n as usize % 2;
-            (1_000 * u64::from(n) + [10_000, 20_000][path], path, n)
-        })
-        .collect();
-    arrivals.sort_unstable();
     let mut held = None;
-    for (at, path, n) in arrivals {
+    for (at, path, n) in by_turns(HELD, 100) {
         if at >= 50_000 && held.is_none() {
             held = Some(receiver.window.playing);
             probe(&mut receiver, at, after);
