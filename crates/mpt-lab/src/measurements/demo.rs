@@ -17,6 +17,9 @@ use crate::traffic::iperf::{self, Load, Server, Transfer};
 
 /// The share of the paths' sum that the tunnel has to carry.
 const REQUIRED: f64 = 0.95;
+/// The rounds in all, where the first one carries less than [`REQUIRED`]. Their median counts, since a machine whose host stands
+/// still for a fifth of a second takes 4 % from the transfer that it hits.
+const ROUNDS: usize = 3;
 /// Time to make namespaces and start daemons, for the progress bar.
 const PREPARATION: Duration = Duration::from_secs(1);
 /// Suggestions for the next steps.
@@ -41,6 +44,15 @@ pub(crate) struct Options {
     mptd: Option<PathBuf>,
 }
 
+/// One transfer over each path alone, and one through the tunnel.
+#[derive(Debug)]
+struct Round {
+    alone: Vec<Transfer>,
+    together: Transfer,
+    /// The packets that the tunnel has sent over each path since it began.
+    shares: Vec<u64>,
+}
+
 /// Runs the demonstration, prints its table and how to go on, and fails below 95 % efficiency.
 /// `laboratory`: the path of this executable.
 pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -> Result<()> {
@@ -59,28 +71,25 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     let tunnel =
         Tunnel::start(&program, &topology, Settings::default(), scratch.path(), interrupt)?;
     let _server = Server::start(topology.host(End::B), interrupt)?;
-    let transfer = |to| {
-        let load = Load::Tcp { flows: 1 };
-        iperf::transfer(topology.host(End::A), to, load, each, interrupt)
-    };
 
-    let mut alone = Vec::new();
-    for path in topology.paths() {
-        progress.step(&format!("TCP over {} alone", path.name), each);
-        alone.push(transfer(path.address(End::B))?);
-    }
-    progress.step("TCP through the tunnel, over both paths", each);
-    let together = transfer(Tunnel::address(End::B))?;
-    let shares = tunnel.daemon(End::A).packets_sent()?;
+    let mut rounds = vec![Round::measure(&topology, &tunnel, each, &mut progress, interrupt)?];
     progress.finish();
+    if rounds[0].efficiency() < REQUIRED {
+        eprintln!("{}", again(&rounds[0]));
+        progress = Progress::new(3 * each * (ROUNDS - 1) as u32);
+        while rounds.len() < ROUNDS {
+            rounds.push(Round::measure(&topology, &tunnel, each, &mut progress, interrupt)?);
+        }
+        progress.finish();
+    }
     tunnel.stop().context("the transfers went well, but the end did not")?;
 
-    let efficiency = together.bit_rate() / alone.iter().map(Transfer::bit_rate).sum::<f64>();
-    println!("{}", table(&alone, &together, &shares, efficiency));
-    if efficiency < REQUIRED {
+    let round = median(rounds);
+    println!("{}", round.table());
+    if round.efficiency() < REQUIRED {
         bail!(
             "the tunnel carries {:.1} % of what its paths carry alone, less than {:.0} %",
-            efficiency * 100.0,
+            round.efficiency() * 100.0,
             REQUIRED * 100.0
         );
     }
@@ -88,37 +97,86 @@ pub(crate) fn run(options: &Options, laboratory: &Path, interrupt: &Interrupt) -
     Ok(())
 }
 
-fn table(alone: &[Transfer], together: &Transfer, shares: &[u64], efficiency: f64) -> Table {
-    let rate = |transfer: &Transfer| format!("{:.1} Mbit/s", transfer.bit_rate() / 1e6);
-    let all: u64 = shares.iter().sum();
-    let mut table = Table::ruled(["one TCP flow (cubic)", "goodput", "tunnel packets"]);
-    for (number, (transfer, &share)) in alone.iter().zip(shares).enumerate() {
-        let percent = 100.0 * share as f64 / all.max(1) as f64;
-        let name = format!("path {} alone", number + 1);
-        table.row([name, rate(transfer), format!("{percent:.1} %")]);
+/// Returns the round whose efficiency is the median. `rounds` are not empty.
+fn median(mut rounds: Vec<Round>) -> Round {
+    rounds.sort_by(|a, b| a.efficiency().total_cmp(&b.efficiency()));
+    rounds.swap_remove(rounds.len() / 2)
+}
+
+/// Returns why there are further rounds.
+fn again(first: &Round) -> String {
+    format!(
+        "The tunnel has carried {:.1} % of what its paths carry alone, and TCP has sent {} segments again. All is measured \
+         {} times more, and the median counts.",
+        first.efficiency() * 100.0,
+        first.together.retransmits,
+        ROUNDS - 1
+    )
+}
+
+impl Round {
+    fn measure(
+        topology: &Topology,
+        tunnel: &Tunnel,
+        each: Duration,
+        progress: &mut Progress,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let transfer = |to| {
+            let load = Load::Tcp { flows: 1 };
+            iperf::transfer(topology.host(End::A), to, load, each, interrupt)
+        };
+        let mut alone = Vec::new();
+        for path in topology.paths() {
+            progress.step(&format!("TCP over {} alone", path.name), each);
+            alone.push(transfer(path.address(End::B))?);
+        }
+        progress.step("TCP through the tunnel, over both paths", each);
+        let together = transfer(Tunnel::address(End::B))?;
+        Ok(Self { alone, together, shares: tunnel.daemon(End::A).packets_sent()? })
     }
-    table.row(["tunnel over both".into(), rate(together), "100 %".into()]);
-    table.row([
-        "efficiency, tunnel / (path 1 + path 2)".into(),
-        format!("{:.1} %", efficiency * 100.0),
-    ]);
-    table
+
+    /// Returns what the tunnel has carried, as a share of what the paths have carried alone.
+    fn efficiency(&self) -> f64 {
+        self.together.bit_rate() / self.alone.iter().map(Transfer::bit_rate).sum::<f64>()
+    }
+
+    fn table(&self) -> Table {
+        let rate = |transfer: &Transfer| format!("{:.1} Mbit/s", transfer.bit_rate() / 1e6);
+        let all: u64 = self.shares.iter().sum();
+        let mut table = Table::ruled(["one TCP flow (cubic)", "goodput", "tunnel packets"]);
+        for (number, (transfer, &share)) in self.alone.iter().zip(&self.shares).enumerate() {
+            let percent = 100.0 * share as f64 / all.max(1) as f64;
+            let name = format!("path {} alone", number + 1);
+            table.row([name, rate(transfer), format!("{percent:.1} %")]);
+        }
+        table.row(["tunnel over both".into(), rate(&self.together), "100 %".into()]);
+        table.row([
+            "efficiency, tunnel / (path 1 + path 2)".into(),
+            format!("{:.1} %", self.efficiency() * 100.0),
+        ]);
+        table
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn transfer(mbit: f64) -> Transfer {
+        let bytes = mbit * 1e6 / 8.0;
+        Transfer { bytes, seconds: 1.0, retransmits: 0, packets: 0, lost: 0 }
+    }
+
+    /// A round over paths of these rates, in Mbit/s.
+    fn round(alone: [f64; 2], together: f64) -> Round {
+        let alone = alone.map(transfer).into();
+        Round { alone, together: transfer(together), shares: vec![501, 499] }
+    }
+
     #[test]
     fn the_table_shows_paths_tunnel_and_efficiency() {
-        let transfer = |mbit: f64| Transfer {
-            bytes: mbit * 1e6 / 8.0,
-            seconds: 1.0,
-            retransmits: 0,
-            packets: 0,
-            lost: 0,
-        };
-        let table = table(&[transfer(95.6), transfer(95.4)], &transfer(186.2), &[501, 499], 0.975);
+        let table = round([95.6, 95.4], 186.2).table();
         insta::assert_snapshot!(table.to_string(), @"
         one TCP flow (cubic)                         goodput  tunnel packets
         --------------------------------------------------------------------
@@ -127,5 +185,19 @@ mod tests {
         tunnel over both                        186.2 Mbit/s           100 %
         efficiency, tunnel / (path 1 + path 2)        97.5 %
         ");
+    }
+
+    #[test]
+    fn of_several_rounds_the_median_counts() {
+        let rounds = |rates: &[f64]| rates.iter().map(|&rate| round([100.0; 2], rate)).collect();
+        let median = |rates: &[f64]| median(rounds(rates)).together.bit_rate().round() / 1e6;
+        assert_eq!(median(&[190.0]), 190.0);
+        assert_eq!(median(&[179.0, 195.0, 194.0]), 194.0);
+        assert_eq!(median(&[179.0, 195.0, 178.0]), 179.0);
+    }
+
+    #[test]
+    fn further_rounds_have_a_reason() {
+        insta::assert_snapshot!(again(&round([95.6, 95.5], 179.1)), @"The tunnel has carried 93.7 % of what its paths carry alone, and TCP has sent 0 segments again. All is measured 2 times more, and the median counts.");
     }
 }
