@@ -9,7 +9,7 @@ const ROUNDS: f64 = 6.0;
 /// The least bytes for which one path alone has to be quicker than all.
 const LEAST: u64 = 256 << 10;
 /// The most bytes of a flow that counts as short.
-const MOST: u64 = 16 << 20;
+const MOST: u64 = 256 << 20;
 
 /// The bytes by which paths are compared: those of some flows together, as of a page.
 const USUAL: f64 = 1e6;
@@ -120,5 +120,13 @@ mod tests {
         assert_eq!(short.bytes_sooner_than(pipe(40.0, 12.0)), 0);
         assert_eq!(short.bytes_sooner_than(pipe(50.0, 6.0)), MOST);
         assert!(short.bytes_sooner_than(pipe(45.0, 12.0)) > LEAST);
+    }
+
+    /// LTE adds a tenth to the rate of a fibre, and slow start over both takes eight times as long.
+    #[test]
+    fn a_large_download_is_sooner_over_a_fibre_than_with_lte_beside_it() {
+        let pipe = |millis: f64, rate: f64| Pipe { rtt: 1_000.0 * millis, per_byte: 1.0 / rate };
+        let bytes = pipe(18.0, 37.5).bytes_sooner_than(pipe(140.0, 41.0));
+        assert!((200_000_000..=MOST).contains(&bytes), "{bytes}");
     }
 }

@@ -55,7 +55,7 @@ pub(crate) fn connection(connection: &Connection) -> Vec<String> {
         _ => {}
     }
     if connection.state == ConnectionState::Down {
-        problems.push("no path works, so nothing is carried".into());
+        problems.push("no path works, so nothing goes through the tunnel".into());
     }
     // While nothing is agreed with the peer, no path can be confirmed: that is said once, above.
     let agreed = session

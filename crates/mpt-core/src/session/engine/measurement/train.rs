@@ -201,6 +201,7 @@ fn middle(fits: &[Fit]) -> Option<Fit> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
     use crate::session::Random;
@@ -238,6 +239,10 @@ mod tests {
     }
 
     proptest! {
+        // With other seeds each time, one run of some hundred would fail: few probes exceed eight of the standard errors
+        // that they show themselves once in 150,000 surveys (Student's distribution).
+        #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
         #[test]
         fn the_spacing_of_a_path_is_found(
             spacing in 10.0..5_000.0_f64, room in 4_usize..100, jitter in 0.0..20_000.0_f64,
@@ -247,7 +252,9 @@ mod tests {
             let error = (found.usual - found.least) / ERRORS;
             prop_assert!((found.usual - spacing).abs() < 8.0 * error, "{found:?}");
         }
+    }
 
+    proptest! {
         /// A peer may say anything.
         #[test]
         fn times_that_lie_show_a_number_or_nothing(
