@@ -5,6 +5,11 @@ use super::set::{Set, Sets, Slots};
 use super::{ALIKE, Adaptive};
 
 impl Adaptive {
+    /// Takes the number of packets of the peer's bulk that have come in all, modulo 2^32.
+    pub(crate) fn hear(&mut self, packets: u32) {
+        self.reach.hear(packets);
+    }
+
     /// Notes a report. `slots` are the paths that may carry bulk, the shortest first.
     pub(super) fn update_reach(&mut self, now: i64, slots: &[u16]) {
         if let Some((former, reached)) = self.reach.offer(slots) {

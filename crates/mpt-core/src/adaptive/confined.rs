@@ -35,11 +35,11 @@ impl Adaptive {
             let Some(alone) = alone else { return Way::default() };
             let load = self.path_at(alone.slot).map_or_else(Load::default, |path| path.confined);
             let at_once = self.short.note(now, (alone, load), summary, packet);
-            Way { only: at_once.then_some(alone.slot), at_once }
-        } else if self.differ && is_bulk(largest) {
-            Way { only: self.keeps_to(now, summary, flow), at_once: false }
+            Way { only: at_once.then_some(alone.slot), at_once, unordered: false }
         } else {
-            Way::default()
+            let keeps = self.differ && is_bulk(largest);
+            let only = if keeps { self.keeps_to(now, summary, flow) } else { None };
+            Way { only, at_once: false, unordered: true }
         }
     }
 

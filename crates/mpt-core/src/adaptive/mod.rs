@@ -334,10 +334,8 @@ impl Adaptive {
         self.log.note(number, size, waited, before);
         self.next_number = number.wrapping_add(1);
         // A short flow has one path, whatever paths carry the others.
-        match is_bulk(bytes) {
-            _ if way.at_once => {}
-            true => self.reach.note(bytes),
-            false => self.reach.note_other(),
+        if is_bulk(bytes) && !way.at_once {
+            self.reach.note(bytes, way.unordered);
         }
         self.sent = self.sent.saturating_add(1);
         self.silence.note_sent(now);

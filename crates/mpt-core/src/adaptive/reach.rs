@@ -44,11 +44,14 @@ const BEGINNING: f64 = 10e6;
 const MAKES_UP: f64 = 60e6;
 /// The bytes of bulk in a period from which on a flow has begun.
 const BEGUN: u64 = 10 * 1_500;
-/// The other packets in a period from which on a flow has begun in the other direction. Its
+/// The packets of the peer's bulk in a period from which on a flow has begun in the other direction. Its
 /// acknowledgements are held as it needs.
-const ANSWERS: u64 = 10;
+const HEARD: u32 = 10;
 /// The rate below which nothing is sent in bulk, in bytes per microsecond.
 const NO_BULK: f64 = 0.02;
+/// The rate up to which what is no TCP does not count, in bytes per microsecond: 4 Mbit/s, as a call with pictures takes.
+/// The other end does not hold it, so the choice for the flows that begin beside it is free.
+const CALL: f64 = 0.5;
 
 /// The packets of the present period.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +61,12 @@ struct Period {
     length: i64,
     /// The bytes sent before.
     bytes: u64,
-    /// The other packets sent before.
-    others: u64,
-    /// The other packets sent before the period that came before this one.
-    others_earlier: u64,
+    /// Those of what is no TCP.
+    unordered: u64,
+    /// The packets of the peer's bulk that came before, modulo 2^32.
+    heard: u32,
+    /// Those that came before the period before this one.
+    heard_earlier: u32,
     reports: u32,
     /// Reports at which packets waited.
     full: u32,
@@ -99,10 +104,12 @@ enum Stage {
 /// The decision about one connection.
 #[derive(Debug)]
 pub(super) struct Reach {
-    /// The bytes of bulk that were sent in all.
+    /// The bytes of bulk in TCP that were sent in all.
     sent: u64,
-    /// The other packets that were sent in all.
-    others: u64,
+    /// The bytes of other bulk, which the other end does not put in order.
+    unordered: u64,
+    /// The packets of the peer's bulk that have come in all, modulo 2^32.
+    heard: u32,
     /// True while no flow sends bulk.
     rests: bool,
     stage: Stage,
@@ -124,7 +131,8 @@ impl Default for Reach {
     fn default() -> Self {
         Self {
             sent: 0,
-            others: 0,
+            unordered: 0,
+            heard: 0,
             rests: true,
             stage: Stage::All,
             period: None,
@@ -147,16 +155,16 @@ impl Reach {
         }
     }
 
-    /// Notes that a packet of a bulk flow, of `bytes` bytes, is sent.
+    /// Notes that a packet of a bulk flow, of `bytes` bytes, is sent. `unordered`: it is no TCP.
     #[inline]
-    pub(super) fn note(&mut self, bytes: u32) {
-        self.sent += u64::from(bytes);
+    pub(super) fn note(&mut self, bytes: u32, unordered: bool) {
+        let sent = if unordered { &mut self.unordered } else { &mut self.sent };
+        *sent += u64::from(bytes);
     }
 
-    /// Notes that another packet is sent.
-    #[inline]
-    pub(super) fn note_other(&mut self) {
-        self.others += 1;
+    /// Takes the number of packets of the peer's bulk that have come in all, modulo 2^32.
+    pub(super) fn hear(&mut self, packets: u32) {
+        self.heard = packets;
     }
 
     /// Returns true while no flow sends bulk.
@@ -201,8 +209,9 @@ impl Reach {
             began: now,
             length: LEAST_PERIOD.max((PERIOD_RTTS * rtt) as i64),
             bytes: self.sent,
-            others: self.others,
-            others_earlier: self.others,
+            unordered: self.unordered,
+            heard: self.heard,
+            heard_earlier: self.heard,
             reports: 0,
             full: 0,
             waited: 0.0,
@@ -215,11 +224,14 @@ impl Reach {
         if passed < period.length {
             return None;
         }
-        let next = Period { others_earlier: period.others, ..next };
-        let Period { bytes, reports, full, waited, .. } = std::mem::replace(period, next);
+        let next = Period { heard_earlier: period.heard, ..next };
+        let before = std::mem::replace(period, next);
+        let Period { reports, full, waited, .. } = before;
         let reports = f64::from(reports);
+        let rate = |bytes: u64| bytes as f64 / passed as f64;
+        let unordered = rate(next.unordered - before.unordered);
         Some(Reached {
-            rate: (next.bytes - bytes) as f64 / passed as f64,
+            rate: rate(next.bytes - before.bytes) + if unordered > CALL { unordered } else { 0.0 },
             waited: waited / reports,
             full: f64::from(full) >= FULL * reports,
         })
@@ -227,10 +239,9 @@ impl Reach {
 
     /// Chooses the paths with which the next flow begins, unless one has begun.
     pub(super) fn begin(&mut self, now: i64, Sets { all, fewer }: &Sets) {
-        let before =
-            self.period.map_or((self.sent, self.others), |it| (it.bytes, it.others_earlier));
-        let (bytes, others) = (self.sent - before.0, self.others - before.1);
-        if !self.rests || bytes > BEGUN || others > ANSWERS {
+        let before = self.period.map_or((self.sent, self.heard), |it| (it.bytes, it.heard_earlier));
+        let (bytes, heard) = (self.sent - before.0, self.heard.wrapping_sub(before.1));
+        if !self.rests || bytes > BEGUN || heard >= HEARD {
             return;
         }
         let most = |micros: f64, factor: f64| {
@@ -275,8 +286,8 @@ impl Reach {
         if reached.rate < NO_BULK {
             // Nothing that was learnt of this flow concerns the next one.
             let (stage, offered) = (self.stage.clone(), std::mem::take(&mut self.offered));
-            let &mut Self { sent, others, period, .. } = self;
-            *self = Self { sent, others, period, stage, offered, ..Self::default() };
+            let &mut Self { sent, unordered, heard, period, .. } = self;
+            *self = Self { sent, unordered, heard, period, stage, offered, ..Self::default() };
             return;
         }
         self.rests = false;

@@ -11,6 +11,8 @@ pub(crate) struct Way {
     pub(crate) only: Option<u16>,
     /// It belongs to a short flow, and the other end delivers it at once.
     pub(crate) at_once: bool,
+    /// It belongs to no TCP flow, and the other end does not put it in order.
+    pub(crate) unordered: bool,
 }
 
 /// The data that the queue keeps of a packet besides its bytes.

@@ -49,26 +49,30 @@ fn captured_train_probes(network: &mut Network, path: usize) -> usize {
     captured.iter().filter(is_of_train).count()
 }
 
-/// Returns how many probes of trains a client sends over the first path in three seconds, while data leaves over it every
-/// millisecond or not.
-fn train_probes(data: bool) -> usize {
+/// Returns how many probes of trains a client sends over the first path in three seconds, while a packet of data leaves over
+/// it at this interval.
+fn train_probes(interval: Option<Duration>) -> usize {
     let setup = Setup { mapping: Mapping::Adaptive, ..Setup::new(1, &DELAYS) };
     let mut network = Network::established(setup);
     network.captured = Some(Vec::new());
     let time = Duration::from_secs(3);
-    if data {
-        network.run_traffic(time, millis(1));
-    } else {
-        network.run(time);
+    match interval {
+        Some(interval) => network.run_traffic(time, interval),
+        None => network.run(time),
     }
     captured_train_probes(&mut network, 0)
 }
 
 #[test]
 fn data_is_not_delayed_by_trains() {
-    let (without, with) = (train_probes(false), train_probes(true));
+    let (without, with) = (train_probes(None), train_probes(Some(millis(1))));
     assert_eq!(without, 60);
     assert!(with <= 4, "{with} beside data, {without} without");
+}
+
+#[test]
+fn a_call_is_no_reason_to_send_no_trains() {
+    assert_eq!(train_probes(Some(millis(20))), 60);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The throughput of the tunnel over networks of all kinds, in virtual time; one file per behaviour.
 
+mod a_call_does_not_give_a_flow_other_paths;
 mod a_call_keeps_its_packets_where_paths_lose_some;
 mod a_download_is_not_bounded_by_its_acknowledgements;
 mod a_flow_is_not_held_for_a_path_that_carries_none_of_it;

@@ -153,9 +153,9 @@ fn all_paths_are_there_for_one_that_is_not() {
 #[test]
 fn a_period_tells_of_its_own_packets() {
     let mut reach = Reach::default();
-    reach.note(1_400);
+    reach.note(1_400, false);
     assert_eq!(reach.measure(0, 0.0, 0), None);
-    (0..1_000).for_each(|_| reach.note(1_400));
+    (0..1_000).for_each(|_| reach.note(1_400, false));
     let reached = reach.measure(LEAST_PERIOD, 0.0, 0);
     assert_eq!(reached, Some(Reached { rate: 2.8, waited: 0.0, full: false }));
 }
@@ -198,8 +198,9 @@ fn a_flow_that_has_begun_in_either_direction_keeps_its_paths() {
     for bulk in [true, false] {
         let mut reach = Reach::default();
         assert_eq!(reach.measure(0, 0.0, 0), None);
-        for _ in 0..=ANSWERS {
-            if bulk { reach.note(1_500) } else { reach.note_other() }
+        match bulk {
+            true => (0..=10).for_each(|_| reach.note(1_500, false)),
+            false => reach.hear(HEARD),
         }
         reach.begin(0, &far);
         assert!(reach.takes(1), "bulk: {bulk}");
@@ -212,9 +213,7 @@ fn a_flow_in_the_other_direction_keeps_its_paths_from_one_period_to_the_next() {
     let far = sets(&set(&[0, 1], 800_000.0, 20.0 * UNIT), &[short]);
     let mut reach = Reach::default();
     assert_eq!(reach.measure(0, 0.0, 0), None);
-    for _ in 0..=ANSWERS {
-        reach.note_other();
-    }
+    reach.hear(HEARD);
     assert!(reach.measure(LEAST_PERIOD, 0.0, 0).is_some());
     reach.begin(LEAST_PERIOD, &far);
     assert!(reach.takes(1), "the next period has just begun");

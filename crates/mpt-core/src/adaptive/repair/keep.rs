@@ -244,7 +244,7 @@ mod tests {
         flow_hash: 0,
         protected: false,
         urgent: false,
-        way: crate::adaptive::Way { only: None, at_once: false },
+        way: crate::adaptive::Way { only: None, at_once: false, unordered: false },
     };
 
     fn kept(packet: StoreId, segment: u16) -> Kept {

@@ -5,7 +5,7 @@ use super::phase::{Known, Phase};
 use super::state::Model;
 
 /// The share of the capacity from which on data keeps the trains apart.
-const BUSY: f64 = 0.1;
+const BUSY: f64 = 0.3;
 /// The factor by which a path delivers more than was foretold if the trains were wrong.
 const WRONG: f64 = 1.1;
 /// The share of the foretold capacity from which on a path delivers all that it is given.

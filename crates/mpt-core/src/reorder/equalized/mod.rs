@@ -31,6 +31,8 @@ pub struct EqualizedBuffer<P> {
     playing: bool,
     /// Packets may have to be restored: the peer sends symbols of forward error correction.
     restoring: bool,
+    /// The large packets of TCP flows that have come, modulo 2^32.
+    bulk: u32,
 }
 
 impl<P: Copy> EqualizedBuffer<P> {
@@ -46,6 +48,7 @@ impl<P: Copy> EqualizedBuffer<P> {
             playout: None,
             playing: false,
             restoring: false,
+            bulk: 0,
         }
     }
 
@@ -71,6 +74,11 @@ impl<P: Copy> EqualizedBuffer<P> {
     #[inline]
     pub(crate) fn observer_mut(&mut self) -> Option<&mut Observer> {
         self.observer.as_deref_mut()
+    }
+
+    /// Returns how many large packets of TCP flows have come, modulo 2^32.
+    pub(crate) fn bulk(&self) -> u32 {
+        self.bulk
     }
 
     /// Returns true while packets may have to be restored.
@@ -112,6 +120,7 @@ impl<P: Copy> EqualizedBuffer<P> {
         sink: &mut impl Sink<P>,
     ) {
         let at = at.into();
+        self.bulk = self.bulk.wrapping_add(u32::from(class.is_bulk()));
         if self.playout.is_some() {
             self.receive_played(at, path, sequence, packet, class, sink);
         } else {

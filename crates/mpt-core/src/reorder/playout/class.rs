@@ -63,6 +63,12 @@ impl Class {
         }
     }
 
+    /// Returns true if it is so large a packet of a TCP flow that a bulk flow may consist of such packets.
+    #[must_use]
+    pub(crate) const fn is_bulk(self) -> bool {
+        matches!(self, Self::Payload { large: true, .. })
+    }
+
     /// Returns true if the time at which it is delivered matters to its sender: it belongs to a TCP connection, or
     /// keeps its place among all packets.
     #[must_use]

@@ -255,6 +255,14 @@ impl<P: Copy> Connection<P> {
         self.tally.adaptive.as_ref().map_or(0, |adaptive| adaptive.asked_in_vain())
     }
 
+    /// Returns what learns of the paths, once it has been told what the peer sends in bulk. `None` where the
+    /// mapping is another one.
+    pub(crate) fn learner(&mut self) -> Option<&mut Adaptive> {
+        let adaptive = self.tally.adaptive.as_deref_mut()?;
+        adaptive.hear(self.reorder.as_ref().map_or(0, |reorder| reorder.bulk()));
+        Some(adaptive)
+    }
+
     pub(super) fn set_member(&mut self, slot: usize, path: Option<&Path>) {
         self.scheduler.set(slot, path.map(member));
         if let Some(adaptive) = &mut self.tally.adaptive {

@@ -235,7 +235,7 @@ impl<P: Copy> Tunnels<P> {
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
-        if let Some(adaptive) = &mut connection.tally.adaptive {
+        if let Some(adaptive) = connection.learner() {
             adaptive.handle_report(now, report);
             self.may_depart(id);
         }
@@ -256,9 +256,7 @@ impl<P: Copy> Tunnels<P> {
     pub(crate) fn set_path_surveyed(&mut self, now: Instant, id: PathId, surveyed: &Surveyed) {
         let Some(path) = self.paths.get(id) else { return };
         let (connection, slot) = (path.connection, usize::from(path.slot));
-        if let Some(adaptive) =
-            self.connection_mut(connection).and_then(|it| it.tally.adaptive.as_mut())
-        {
+        if let Some(adaptive) = self.connection_mut(connection).and_then(|it| it.learner()) {
             adaptive.set_surveyed(now, slot, surveyed);
         }
     }
