@@ -2,7 +2,7 @@
 //!
 //! One `mptd` runs on one UDP port; the clients are sessions of the control engine in one thread, each with a key, a session, two paths and two outer
 //! addresses of its own. Every path is probed ten times a second from both ends, whether data flow or not. The cost of a packet is the CPU time that
-//! the daemon uses more while packets flow than while only probes do. The packets are the same with one client and with all: as many flows, as many
+//! the daemon uses more while packets flow than while only probes do, just before and just after. The packets are the same with one client and with all: as many flows, as many
 //! packets per second.
 //!
 //! Packets of one length to one client leave as batches, which the kernel handles as one packet; to a thousand clients each is a packet of its own
@@ -123,7 +123,7 @@ fn measure(
 ) -> Result<Samples> {
     // About what sending bursts to all and filling all buffers takes.
     let full = Duration::from_secs(35);
-    let stage = each * 6 + Duration::from_secs(15);
+    let stage = each * 8 + Duration::from_secs(25);
     let mut progress = Progress::new((stage * 4 + full) * options.rounds);
     let mut samples = Samples::default();
     samples.add(CLIENTS, f64::from(options.count));

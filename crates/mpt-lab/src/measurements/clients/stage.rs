@@ -1,6 +1,7 @@
 //! One concentrator with a number of clients, and their cost.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::ops::AddAssign;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,11 +19,15 @@ use super::packet::{INNER, Lengths};
 use super::site::{self, SINK, Site, Waiting};
 use crate::console::interrupt::Interrupt;
 use crate::machine::usage;
+use crate::measurements::turns::order;
 
 /// The longest time that all clients together may take to connect.
 pub(super) const CONNECT: Duration = Duration::from_secs(60);
 /// Time to wait after a change until the state counts as usual.
 pub(super) const SETTLE: Duration = Duration::from_secs(1);
+/// Turns in which times with each load follow each other, with one without load between them. The cost of packets is the difference: a small one of
+/// two large figures where many clients are probed, and the speed of a machine changes from minute to minute.
+const TURNS: u32 = 8;
 /// Flows of the packets to clients, as many as of those from them.
 const FLOWS: u16 = 1000;
 
@@ -80,32 +85,11 @@ pub(super) fn measure(
     live(&mut fleet, SETTLE, None)?;
     let memory = usage::memory(pid)?.resident.saturating_sub(empty) as f64 / f64::from(count);
 
-    let (before, begun) = (usage::cpu_time(pid)?, Instant::now());
-    live(&mut fleet, each, None)?;
-    let idle_cores = (usage::cpu_time(pid)? - before).as_secs_f64() / begun.elapsed().as_secs_f64();
-
     // The sink is not read: the kernel drops packets that do not fit, behind everything that is measured.
     let sink = (site::inner_address(), SINK);
-    let load = Load { rate, numbers: Numbers::InTurn };
     let _sink = site.server().run(|| UdpSocket::bind(sink))?.context("cannot bind the sink")?;
-    live(&mut fleet, SETTLE, Some(load))?;
-    let earlier = Counts::of(&site)?;
-    let (before, begun) = (usage::cpu_time(pid)?, Instant::now());
-    let sent = live(&mut fleet, each, Some(load))?;
-    let (used, time) = (usage::cpu_time(pid)? - before, begun.elapsed().as_secs_f64());
-    live(&mut fleet, SETTLE, None)?;
-    let later = Counts::of(&site)?;
-    let arrived = later.data - earlier.data;
-    let up = (used.as_secs_f64() - idle_cores * time) / arrived.max(1) as f64;
-    let probes = (later.echoes - earlier.echoes) as f64 / (time + SETTLE.as_secs_f64());
-
-    let equal = send_down(&mut fleet, &site, (count, rate), each, Lengths::Equal, interrupt)?;
-    let apart = send_down(&mut fleet, &site, (count, rate), each, Lengths::Growing, interrupt)?;
-    let cost = |it: &Down| (it.used - idle_cores * it.time) / it.received.max(1) as f64;
-    let (down, down_apart) = (cost(&equal), cost(&apart));
-
-    let delivered = arrived.min(sent) + equal.received + apart.received;
-    let loss = 1.0 - delivered as f64 / (sent + equal.sent + apart.sent) as f64;
+    let rig = Rig { site: &site, pid, count, rate, each: each / TURNS, interrupt };
+    let Loads { idle_cores, probes, loss, up, down, down_apart } = rig.measure(&mut fleet)?;
     let there = Counts::of(&site)?.up;
     let lost = (all - fleet.up()).max(all.saturating_sub(there));
     drop(fleet);
@@ -114,37 +98,136 @@ pub(super) fn measure(
     Ok(Measured { connected, memory, idle_cores, probes, up, down, down_apart, kernel, loss, lost })
 }
 
-/// The packets to clients, and their cost.
-struct Down {
+/// What the loads cost.
+struct Loads {
+    idle_cores: f64,
+    probes: f64,
+    loss: f64,
+    up: f64,
+    down: f64,
+    down_apart: f64,
+}
+
+/// The packets of a load, and what the daemon has used while they flowed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Window {
     sent: u64,
-    received: u64,
-    /// CPU seconds of the daemon, probes included.
+    /// Those of them that have arrived.
+    arrived: u64,
+    /// Those of them that were sent in `time`.
+    watched: u64,
+    /// CPU seconds of the daemon in `time`, without those for probes once that is known.
     used: f64,
     /// Duration in seconds.
     time: f64,
 }
 
-fn send_down(
-    fleet: &mut Fleet,
-    site: &Site,
-    (count, rate): (u16, u32),
+impl Window {
+    /// Returns the CPU seconds for each packet that has arrived.
+    fn cost(&self) -> f64 {
+        let share = self.arrived as f64 / self.sent.max(1) as f64;
+        self.used / (self.watched.max(1) as f64 * share)
+    }
+}
+
+impl AddAssign for Window {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.arrived += other.arrived;
+        self.watched += other.watched;
+        self.used += other.used;
+        self.time += other.time;
+    }
+}
+
+/// The daemon and the load that is measured.
+struct Rig<'a> {
+    site: &'a Site,
+    pid: u32,
+    count: u16,
+    rate: u32,
+    /// Duration of a window.
     each: Duration,
-    lengths: Lengths,
-    interrupt: &Interrupt,
-) -> Result<Down> {
-    let live = |fleet: &mut Fleet, time| fleet.run(time, None, interrupt, |_| false);
-    let pid = site.daemon.id();
-    let source = Source::start(site, count, rate, lengths)?;
-    live(fleet, SETTLE)?;
-    let (sent_before, received_before) = (source.sent(), fleet.received());
-    let (before, begun) = (usage::cpu_time(pid)?, Instant::now());
-    live(fleet, each)?;
-    let (used, time) = (usage::cpu_time(pid)? - before, begun.elapsed().as_secs_f64());
-    let sent = source.sent() - sent_before;
-    source.stop();
-    live(fleet, SETTLE / 4)?;
-    let received = (fleet.received() - received_before).min(sent);
-    Ok(Down { sent, received, used: used.as_secs_f64(), time })
+    interrupt: &'a Interrupt,
+}
+
+impl Rig<'_> {
+    /// Measures each load in [`TURNS`].
+    fn measure(&self, fleet: &mut Fleet) -> Result<Loads> {
+        let [mut up, mut equal, mut apart] = [Window::default(); 3];
+        let (before, begun) = (Counts::of(self.site)?, Instant::now());
+        let mut idle = vec![self.idle(fleet)?];
+        for turn in 0..TURNS {
+            for load in order(turn, 3) {
+                let (sum, window) = match load {
+                    0 => (&mut up, self.up(fleet)?),
+                    1 => (&mut equal, self.down(fleet, Lengths::Equal)?),
+                    _ => (&mut apart, self.down(fleet, Lengths::Growing)?),
+                };
+                let cores = idle[idle.len() - 1];
+                idle.push(self.idle(fleet)?);
+                let cores = (cores + idle[idle.len() - 1]) / 2.0;
+                *sum += Window { used: window.used - cores * window.time, ..window };
+            }
+        }
+        let (after, time) = (Counts::of(self.site)?, begun.elapsed().as_secs_f64());
+        up.arrived = after.data - before.data;
+
+        let loads = [&up, &equal, &apart];
+        let sent: u64 = loads.iter().map(|it| it.sent).sum();
+        let arrived: u64 = loads.iter().map(|it| it.arrived.min(it.sent)).sum();
+        let [up, down, down_apart] = loads.map(Window::cost);
+        Ok(Loads {
+            idle_cores: idle.iter().sum::<f64>() / idle.len() as f64,
+            probes: (after.echoes - before.echoes) as f64 / time,
+            loss: 1.0 - arrived as f64 / sent as f64,
+            up,
+            down,
+            down_apart,
+        })
+    }
+
+    /// Returns the CPU seconds per second that the daemon uses while only probes flow.
+    fn idle(&self, fleet: &mut Fleet) -> Result<f64> {
+        self.live(fleet, SETTLE / 4, None)?;
+        let window = self.watch(fleet, None)?;
+        Ok(window.used / window.time)
+    }
+
+    /// Returns the packets from the clients, and what the daemon uses for them. Those that arrive are not counted.
+    fn up(&self, fleet: &mut Fleet) -> Result<Window> {
+        let load = Some(Load { rate: self.rate, numbers: Numbers::InTurn });
+        let settling = self.live(fleet, SETTLE / 4, load)?;
+        let window = self.watch(fleet, load)?;
+        Ok(Window { sent: settling + window.watched, ..window })
+    }
+
+    /// Returns the packets to the clients, and what the daemon uses for them.
+    fn down(&self, fleet: &mut Fleet, lengths: Lengths) -> Result<Window> {
+        let before = fleet.received();
+        let source = Source::start(self.site, self.count, self.rate, lengths)?;
+        self.live(fleet, SETTLE / 4, None)?;
+        let settled = source.sent();
+        let window = self.watch(fleet, None)?;
+        let watched = source.sent() - settled;
+        let sent = source.stop();
+        self.live(fleet, SETTLE / 4, None)?;
+        let arrived = (fleet.received() - before).min(sent);
+        Ok(Window { sent, arrived, watched, ..window })
+    }
+
+    /// Returns what the daemon uses while a load of the clients flows, or none.
+    fn watch(&self, fleet: &mut Fleet, load: Option<Load>) -> Result<Window> {
+        let (before, begun) = (usage::cpu_time(self.pid)?, Instant::now());
+        let watched = self.live(fleet, self.each, load)?;
+        let used = (usage::cpu_time(self.pid)? - before).as_secs_f64();
+        let time = begun.elapsed().as_secs_f64();
+        Ok(Window { watched, used, time, ..Window::default() })
+    }
+
+    fn live(&self, fleet: &mut Fleet, time: Duration, load: Option<Load>) -> Result<u64> {
+        fleet.run(time, load, self.interrupt, |_| false)
+    }
 }
 
 /// Counters of the daemon.
@@ -209,10 +292,12 @@ impl Source {
         self.sent.load(Ordering::Relaxed)
     }
 
-    fn stop(mut self) {
+    /// Ends it, and returns the number of packets sent.
+    fn stop(mut self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         // It returns nothing, and a panic of it has been shown.
         let _ = self.sender.take().map(JoinHandle::join);
+        self.sent()
     }
 }
 
