@@ -2,8 +2,8 @@
 //!
 //! One `mptd` runs on one UDP port; the clients are sessions of the control engine in one thread, each with a key, a session, two paths and two outer
 //! addresses of its own. Every path is probed ten times a second from both ends, whether data flow or not. The cost of a packet is the CPU time that
-//! the daemon uses more while packets flow than while only probes do, just before and just after. The packets are the same with one client and with all: as many flows, as many
-//! packets per second.
+//! the daemon uses more while packets flow than while only probes do, just before and just after. The packets are the same with one client and with
+//! all: as many flows, as many packets per second.
 //!
 //! Packets of one length to one client leave as batches, which the kernel handles as one packet; to a thousand clients each is a packet of its own
 //! ([`kernel`] measures what that costs without a daemon). So both are measured: packets of one length, and packets whose lengths keep those to one
