@@ -61,11 +61,11 @@ struct Period {
     length: i64,
     /// The bytes sent before.
     bytes: u64,
-    /// Those of what is no TCP.
+    /// The bytes sent before of what is no TCP.
     unordered: u64,
     /// The packets of the peer's bulk that came before, modulo 2^32.
     heard: u32,
-    /// Those that came before the period before this one.
+    /// The packets of the peer's bulk that came before the last period.
     heard_earlier: u32,
     reports: u32,
     /// Reports at which packets waited.

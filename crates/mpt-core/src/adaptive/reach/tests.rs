@@ -160,6 +160,19 @@ fn a_period_tells_of_its_own_packets() {
     assert_eq!(reached, Some(Reached { rate: 2.8, waited: 0.0, full: false }));
 }
 
+/// The other end does not hold it, and flows begin beside it.
+#[test]
+fn a_call_is_no_bulk() {
+    let rate = |bytes: u32| {
+        let mut reach = Reach::default();
+        assert_eq!(reach.measure(0, 0.0, 0), None);
+        (0..1_000).for_each(|_| reach.note(bytes, true));
+        reach.measure(LEAST_PERIOD, 0.0, 0).map(|reached| reached.rate)
+    };
+    // 4 Mbit/s, and a fifth more.
+    assert_eq!([rate(250), rate(300)], [Some(0.0), Some(0.6)]);
+}
+
 /// Three paths of 20, 60 and 600 ms.
 #[test]
 fn a_flow_that_outgrows_some_paths_gets_the_next_set() {

@@ -51,10 +51,10 @@ impl<P: Copy> Connection<P> {
         let sealed = self.is_sealed();
         let Some(adaptive) = &mut self.tally.adaptive else { return Err(InnerDrop::NoPath) };
 
-        let urgent = !protected && segments == 1 && summary.protocol != ip::protocol::TCP;
         let micros = adaptive.micros(now);
         let flow = || summary.flow_hash(flow_seed);
         let way = adaptive.way(micros, (summary, packet, sizes.of(0) as u32), sealed, flow);
+        let urgent = !protected && segments == 1 && way.unordered;
         let tag = Tag { protocol, outer_tos, flow_hash, protected, urgent, way };
         let total = sizes.total() as u32;
         let kept = adaptive.is_keeping() && adaptive.make_room(total as usize, queue_limit / 2);
@@ -255,8 +255,7 @@ impl<P: Copy> Connection<P> {
         self.tally.adaptive.as_ref().map_or(0, |adaptive| adaptive.asked_in_vain())
     }
 
-    /// Returns what learns of the paths, once it has been told what the peer sends in bulk. `None` where the
-    /// mapping is another one.
+    /// Returns the sender that learns, and tells it how much bulk has come from the peer. `None` with another mapping.
     pub(crate) fn learner(&mut self) -> Option<&mut Adaptive> {
         let adaptive = self.tally.adaptive.as_deref_mut()?;
         adaptive.hear(self.reorder.as_ref().map_or(0, |reorder| reorder.bulk()));

@@ -38,20 +38,10 @@ pub(super) struct Measured {
     pub(super) connected: Duration,
     /// Bytes of the daemon's memory for each client while nothing but probes flows.
     pub(super) memory: f64,
-    /// CPU seconds per second while only probes flow.
-    pub(super) idle_cores: f64,
-    /// Probes answered per second while data flow.
-    pub(super) probes: f64,
-    /// CPU seconds for each packet from a client.
-    pub(super) up: f64,
-    /// CPU seconds for each packet to a client, where all have one length.
-    pub(super) down: f64,
-    /// CPU seconds for each packet to a client, where no two in a row have one length.
-    pub(super) down_apart: f64,
+    /// Costs of the loads.
+    pub(super) loads: Loads,
     /// Costs of the kernel alone for datagrams to the clients.
     pub(super) kernel: Kernel,
-    /// Share of the packets, in both directions, that did not arrive.
-    pub(super) loss: f64,
     /// Clients that were not up at both ends in the end.
     pub(super) lost: usize,
 }
@@ -81,40 +71,46 @@ pub(super) fn measure(
             site.daemon.log_tail()
         );
     }
-    let live = |fleet: &mut Fleet, time, load| fleet.run(time, load, interrupt, |_| false);
-    live(&mut fleet, SETTLE, None)?;
+    let rig = Rig { site: &site, count, rate, each: each / TURNS, interrupt };
+    rig.live(&mut fleet, SETTLE, None)?;
     let memory = usage::memory(pid)?.resident.saturating_sub(empty) as f64 / f64::from(count);
 
     // The sink is not read: the kernel drops packets that do not fit, behind everything that is measured.
     let sink = (site::inner_address(), SINK);
     let _sink = site.server().run(|| UdpSocket::bind(sink))?.context("cannot bind the sink")?;
-    let rig = Rig { site: &site, pid, count, rate, each: each / TURNS, interrupt };
-    let Loads { idle_cores, probes, loss, up, down, down_apart } = rig.measure(&mut fleet)?;
+    let loads = rig.measure(&mut fleet)?;
     let there = Counts::of(&site)?.up;
     let lost = (all - fleet.up()).max(all.saturating_sub(there));
     drop(fleet);
     let kernel = kernel::measure(&site, count, rate, each, interrupt)?;
     site.stop()?;
-    Ok(Measured { connected, memory, idle_cores, probes, up, down, down_apart, kernel, loss, lost })
+    Ok(Measured { connected, memory, loads, kernel, lost })
 }
 
-/// What the loads cost.
-struct Loads {
-    idle_cores: f64,
-    probes: f64,
-    loss: f64,
-    up: f64,
-    down: f64,
-    down_apart: f64,
+/// The costs of packets in both directions.
+#[derive(Debug)]
+pub(super) struct Loads {
+    /// CPU seconds per second while only probes flow.
+    pub(super) idle_cores: f64,
+    /// Probes answered per second, most of the time beside a load.
+    pub(super) probes: f64,
+    /// CPU seconds for each packet from a client.
+    pub(super) up: f64,
+    /// CPU seconds for each packet to a client, where all have one length.
+    pub(super) down: f64,
+    /// CPU seconds for each packet to a client, where no two in a row have one length.
+    pub(super) down_apart: f64,
+    /// Share of the packets, in both directions, that did not arrive.
+    pub(super) loss: f64,
 }
 
 /// The packets of a load, and what the daemon has used while they flowed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Window {
     sent: u64,
-    /// Those of them that have arrived.
+    /// How many of them have arrived.
     arrived: u64,
-    /// Those of them that were sent in `time`.
+    /// How many of them were sent in `time`.
     watched: u64,
     /// CPU seconds of the daemon in `time`, without those for probes once that is known.
     used: f64,
@@ -123,6 +119,11 @@ struct Window {
 }
 
 impl Window {
+    /// Returns it without the CPU seconds that the daemon uses anyway, so many per second.
+    fn beyond(self, cores: f64) -> Self {
+        Self { used: self.used - cores * self.time, ..self }
+    }
+
     /// Returns the CPU seconds for each packet that has arrived.
     fn cost(&self) -> f64 {
         let share = self.arrived as f64 / self.sent.max(1) as f64;
@@ -143,7 +144,6 @@ impl AddAssign for Window {
 /// The daemon and the load that is measured.
 struct Rig<'a> {
     site: &'a Site,
-    pid: u32,
     count: u16,
     rate: u32,
     /// Duration of a window.
@@ -156,7 +156,8 @@ impl Rig<'_> {
     fn measure(&self, fleet: &mut Fleet) -> Result<Loads> {
         let [mut up, mut equal, mut apart] = [Window::default(); 3];
         let (before, begun) = (Counts::of(self.site)?, Instant::now());
-        let mut idle = vec![self.idle(fleet)?];
+        let mut last = self.idle(fleet)?;
+        let mut idle = vec![last];
         for turn in 0..TURNS {
             for load in order(turn, 3) {
                 let (sum, window) = match load {
@@ -164,10 +165,10 @@ impl Rig<'_> {
                     1 => (&mut equal, self.down(fleet, Lengths::Equal)?),
                     _ => (&mut apart, self.down(fleet, Lengths::Growing)?),
                 };
-                let cores = idle[idle.len() - 1];
-                idle.push(self.idle(fleet)?);
-                let cores = (cores + idle[idle.len() - 1]) / 2.0;
-                *sum += Window { used: window.used - cores * window.time, ..window };
+                let next = self.idle(fleet)?;
+                *sum += window.beyond((last + next) / 2.0);
+                last = next;
+                idle.push(next);
             }
         }
         let (after, time) = (Counts::of(self.site)?, begun.elapsed().as_secs_f64());
@@ -218,9 +219,10 @@ impl Rig<'_> {
 
     /// Returns what the daemon uses while a load of the clients flows, or none.
     fn watch(&self, fleet: &mut Fleet, load: Option<Load>) -> Result<Window> {
-        let (before, begun) = (usage::cpu_time(self.pid)?, Instant::now());
+        let pid = self.site.daemon.id();
+        let (before, begun) = (usage::cpu_time(pid)?, Instant::now());
         let watched = self.live(fleet, self.each, load)?;
-        let used = (usage::cpu_time(self.pid)? - before).as_secs_f64();
+        let used = (usage::cpu_time(pid)? - before).as_secs_f64();
         let time = begun.elapsed().as_secs_f64();
         Ok(Window { watched, used, time, ..Window::default() })
     }

@@ -16,8 +16,8 @@ pub(crate) const PROBES: u16 = 400;
 /// The single probes of a survey: a path that loses half a per cent in each direction answers all
 /// of them once in thirty times.
 pub(crate) const SINGLE: u16 = PROBES - MOST_PROBES;
-/// The data packets since the train before, or since the beginning of a survey, from which on it sends no train: these 0.3 s
-/// have 40 in each direction of a call with pictures.
+/// The most data packets since the train before, or since the beginning of a survey, with which it sends a train. A call
+/// with pictures sends 40 in these 0.3 s.
 const LITTLE_DATA: u64 = 64;
 /// The single probes before each train.
 const EACH: usize = SINGLE as usize / (TRAINS + 1);
