@@ -31,6 +31,7 @@ fn full(criterion: &mut Criterion) {
                 total,
                 first: 0,
                 ect: true,
+                spreads: true,
                 acknowledges: None,
                 tag: 0,
             };

@@ -30,6 +30,7 @@ mod silence;
 mod surveyed;
 mod symbols;
 mod tag;
+mod target;
 mod unordered;
 mod wants;
 
@@ -55,6 +56,7 @@ pub(crate) use self::surveyed::Surveyed;
 pub(crate) use self::tag::{Queued, Tag, Way};
 use self::unordered::UnorderedFlows;
 pub(crate) use self::wants::Wants;
+use crate::path::model::observed::window::Recent;
 use crate::queue::{Counters, FairQueue, Left, Limits, Waiting};
 use crate::scheduler::Member;
 use crate::session::RttEstimate;
@@ -62,22 +64,6 @@ use crate::{RateBounds, StoreId};
 
 /// The most bytes and packets that wait for credit. The queue's target bounds the time.
 const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
-/// The least time for which packets of a flow have to wait too long before the flow gets a drop or
-/// a mark; a quarter of the target where that is more. A flow in slow start doubles its rate in
-/// each round-trip time without one.
-const LEAST_INTERVAL: Duration = Duration::from_millis(50);
-/// The least target of the queue, for which packets of bulk flows may wait. A flow fills its paths
-/// with the data that waits when one of them becomes longer or carries more. Other flows lose no
-/// time by it, since flows take turns.
-const LEAST_TARGET: Duration = Duration::from_millis(100);
-/// The longest target, in microseconds; [`LONG_SHARE`] of the round-trip time where that is more.
-/// CUBIC keeps its paths full with 0.43 of it, and a dropped packet is sent again behind everything
-/// that waits.
-const LONG_TARGET: f64 = 200_000.0;
-const LONG_SHARE: f64 = 0.5;
-/// The share of the queue's room that is filled when a flow that fills it gets its first drop or
-/// mark. A flow in slow start doubles what waits until it takes notice.
-const FILLED: f64 = 0.5;
 /// Paths count as equally long where their delays differ by no more than this, in microseconds.
 const ALIKE: f64 = 4_000.0;
 /// The bytes of a packet from which on it may belong to a bulk flow. Voice and the keys of a remote shell
@@ -167,6 +153,8 @@ pub(crate) struct Adaptive {
     refused_at: Option<i64>,
     /// The times up to which the last message but one and the last one had anchors.
     told: (i64, i64),
+    /// The greatest rate of all paths together in the last seconds, in bytes per microsecond.
+    carried: Recent,
     keeper: Keeper,
     repairs: Repairs,
     /// The number after the highest one sent.
@@ -194,6 +182,7 @@ impl Adaptive {
             idle: true,
             refused_at: None,
             told: (0, 0),
+            carried: Recent::greatest(target::MEMORY),
             keeper: Keeper::default(),
             repairs: Repairs::default(),
             next_number: 0,
@@ -506,23 +495,6 @@ impl Adaptive {
         used.map(|(slot, path)| (slot, path.last.unwrap_or_default(), path.packets))
     }
 
-    /// Sets how long packets may wait by what the paths need: about one round-trip time as a bulk
-    /// flow sees it, and half of one where that is long. The pause after a drop counts all of it.
-    fn set_target(&mut self) {
-        let rtt = self.bulk_rtt() + self.repair_wait();
-        let target = rtt.min(LONG_TARGET.max(LONG_SHARE * rtt));
-        let target = Duration::from_micros(target as u64).max(LEAST_TARGET);
-        let interval = (target / 4).max(LEAST_INTERVAL);
-        // Where the paths carry much, so much would wait until then that the queue overflowed.
-        let rate = self.in_use().map(|path| path.model.most_delivered()).sum::<f64>();
-        let fits = FILLED * LIMITS.bytes as f64 / rate.max(1e-3) / 1e6;
-        let share = fits / (target + interval).as_secs_f64();
-        let [target, interval] =
-            [target, interval].map(|it| if share < 1.0 { it.mul_f64(share) } else { it });
-        let round_trip = Duration::from_micros(rtt as u64);
-        self.queue.set_target_over(target, interval, round_trip.max(target));
-    }
-
     /// Returns the round-trip time that a bulk flow sees. Its packets are played out when the
     /// longest path would have brought them, and its acknowledgements arrive over the shortest one.
     fn bulk_rtt(&self) -> f64 {
@@ -572,6 +544,7 @@ mod tests {
             total: 1_400,
             first: 0,
             ect: false,
+            spreads: true,
             acknowledges: None,
             tag: Queued { packet, tag },
         };

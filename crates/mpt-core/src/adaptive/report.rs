@@ -74,6 +74,7 @@ impl Adaptive {
             self.handle_received(micros, at, received);
         }
         self.assign_roles(micros);
+        self.note_carried(micros);
         self.reorder_paths();
         self.update_keeping(micros);
         self.log.forget_before(micros - 5_000_000);

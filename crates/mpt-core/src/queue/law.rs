@@ -27,6 +27,20 @@ pub(super) struct Law {
     pub(super) round_trip: Duration,
 }
 
+/// The most by which a wait may exceed the time that counts.
+const LENIENCE: u32 = 8;
+
+/// Returns how much of the time that a flow's head has `waited` counts while `bytes` wait in the queue:
+/// no more than they would take at `best_rate`, the highest rate of late in bytes per second, but an
+/// eighth at least. Without a rate all of it counts.
+///
+/// A rate that falls makes the wait longer although the flow sends no more. If the flow gets a drop
+/// for that, its window is too small when the rate returns, and it takes many round trips to grow.
+pub(super) fn counted(waited: Duration, bytes: usize, best_rate: u64) -> Duration {
+    let Some(micros) = (bytes as u64 * 1_000_000).checked_div(best_rate) else { return waited };
+    waited.min(Duration::from_micros(micros)).max(waited / LENIENCE)
+}
+
 /// The state of one flow in the law.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
@@ -51,5 +65,20 @@ impl Standing {
         }
         let since = *self.above_since.get_or_insert(now);
         now.saturating_duration_since(since) >= law.interval
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_counts_as_long_as_it_would_take_at_the_best_rate_of_late() {
+        let counted =
+            |millis, bytes, rate| counted(Duration::from_millis(millis), bytes, rate).as_millis();
+        assert_eq!(counted(400, 1_000_000, 10_000_000), 100, "the rate has fallen to a quarter");
+        assert_eq!(counted(50, 1_000_000, 10_000_000), 50, "the rate is higher than ever of late");
+        assert_eq!(counted(4_000, 1_000_000, 10_000_000), 500, "an eighth");
+        assert_eq!(counted(400, 1_000_000, 0), 400, "no rate is known");
     }
 }

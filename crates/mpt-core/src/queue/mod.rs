@@ -72,6 +72,8 @@ pub struct FairQueue<T> {
     limits: Limits,
     /// `None`: no flow is dropped from or marked except at the bounds.
     law: Option<Law>,
+    /// The highest rate of late, in bytes per second; 0 while it is not known.
+    best_rate: u64,
     pauses: Pauses,
     slots: Slots<T>,
     flows: Flows,
@@ -88,6 +90,7 @@ impl<T: Copy> FairQueue<T> {
         Self {
             limits,
             law: None,
+            best_rate: 0,
             pauses: Pauses::new(),
             slots: Slots::new(),
             flows: Flows::new(),
@@ -131,7 +134,15 @@ impl<T: Copy> FairQueue<T> {
         self.law = Some(Law { target, interval, round_trip });
     }
 
-    /// Returns how long packets of a bulk flow wait at most that takes notice of a drop. Zero without a bound.
+    /// Sets the highest rate of late at which packets have left, in bytes per second; 0 if it is not
+    /// known. Where a flow spreads over all paths and their rate has fallen, its packets wait longer than
+    /// the bound allows, and that counts only from the time on that they would need at this rate, or
+    /// once they wait for eight times the bound.
+    pub const fn set_best_rate(&mut self, rate: u64) {
+        self.best_rate = rate;
+    }
+
+    /// Returns how long packets of a bulk flow that keeps to one path wait at most that takes notice of a drop. Zero without a bound.
     #[must_use]
     pub fn longest_wait(&self) -> Duration {
         self.law.map_or(Duration::ZERO, |law| law.target + law.interval)
@@ -345,7 +356,11 @@ impl<T: Copy> FairQueue<T> {
         }
         let head = flow.chain.first;
         let sojourn = now.saturating_duration_since(self.slots.arrival(head));
-        if !flow.standing.is_due(law, now, sojourn)
+        let counts = match self.slots.packet(head).spreads {
+            true if sojourn > law.target => law::counted(sojourn, self.bytes, self.best_rate),
+            _ => sojourn,
+        };
+        if !flow.standing.is_due(law, now, counts)
             || !self.pauses.begin(load.bucket, law, now, sojourn)
         {
             return;

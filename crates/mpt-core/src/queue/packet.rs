@@ -21,6 +21,9 @@ pub struct Waiting<T> {
     /// The packet has an ECN-capable transport (RFC 3168 section 5): its segments are marked where
     /// others are dropped.
     pub ect: bool,
+    /// Its flow takes whichever path has credit, so that the rate of all paths is that of the flow. See
+    /// [`FairQueue::set_best_rate`](super::FairQueue::set_best_rate).
+    pub spreads: bool,
     /// The acknowledgement of a TCP segment that says nothing else ([`Acknowledgement::of`]). It counts
     /// only for a packet of one segment.
     pub acknowledges: Option<Acknowledgement>,
@@ -81,6 +84,7 @@ mod tests {
     #[test]
     fn acknowledgement_numbers_are_compared_in_their_ring() {
         let acknowledgement = |number| Waiting {
+            spreads: true,
             flow: 1,
             segments: 1,
             largest: 52,

@@ -23,6 +23,8 @@ enum Step {
     Wait(u32),
     /// Target, interval, and how much longer than the target a round trip takes, in microseconds.
     SetTarget(u32, u32, u32),
+    /// In bytes per second.
+    SetBestRate(u64),
     Shrink,
     Clear,
 }
@@ -48,12 +50,12 @@ fn packet() -> impl Strategy<Value = Waiting<u64>> {
             1 => acknowledgement(any::<u32>()).prop_map(Some)];
     let largest = prop_oneof![Just(1400), Just(1500), 40..1500u32, 1..9000u32];
     let bytes = (largest, any::<prop::sample::Index>());
-    (flow(), segments, bytes, any::<bool>(), acknowledges, 0..1000u64, 0..3u8).prop_map(
-        |(flow, segments, (largest, cut), ect, acknowledges, tag, begun)| {
+    (flow(), segments, bytes, any::<[bool; 2]>(), acknowledges, 0..1000u64, 0..3u8).prop_map(
+        |(flow, segments, (largest, cut), [ect, spreads], acknowledges, tag, begun)| {
             let last = 1 + cut.index(largest as usize) as u32;
             let total = largest * u32::from(segments - 1) + last;
             let first = if begun == 0 { cut.index(segments.into()) as u16 } else { 0 };
-            Waiting { flow, segments, largest, total, first, ect, acknowledges, tag }
+            Waiting { flow, segments, largest, total, first, ect, spreads, acknowledges, tag }
         },
     )
 }
@@ -69,6 +71,8 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..200_000u32).prop_map(Step::Wait),
         1 => (0..50_000u32, 0..100_000u32, prop_oneof![Just(0), 0..200_000u32])
             .prop_map(|(target, interval, longer)| Step::SetTarget(target, interval, longer)),
+        1 => prop_oneof![1 => Just(0), 1 => any::<u64>(), 3 => 1_000..10_000_000u64]
+            .prop_map(Step::SetBestRate),
         1 => Just(Step::Shrink),
         1 => prop_oneof![1 => Just(Step::Clear), 9 => Just(Step::Pop)],
     ]
@@ -112,6 +116,10 @@ fn check(limits: Limits, prompt: bool, steps: &[Step]) {
                     [target, interval, longer].map(|us| Duration::from_micros(us.into()));
                 owner.queue.set_target_over(target, interval, target + longer);
                 model.set_target(target, interval, target + longer);
+            }
+            Step::SetBestRate(rate) => {
+                owner.queue.set_best_rate(rate);
+                model.best_rate = rate;
             }
             Step::Shrink => {
                 owner.queue.shrink();
@@ -163,7 +171,9 @@ proptest! {
         let now = origin();
         let mut queue = mpt_core::queue::FairQueue::new(limits);
         for (flow, segments, largest, total, first, acknowledges) in packets {
-            let packet = Waiting { flow, segments, largest, total, first, ect: false, acknowledges, tag: () };
+            let packet = Waiting {
+                flow, segments, largest, total, first, ect: false, spreads: true, acknowledges, tag: (),
+            };
             let _ = queue.push(now, packet);
             while queue.pop_dropped().is_some() {}
             prop_assert!(queue.len_bytes() <= limits.bytes);

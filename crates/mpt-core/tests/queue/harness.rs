@@ -28,6 +28,7 @@ pub(crate) const fn packet(flow: u64, segments: u16, bytes: u32) -> Waiting<u64>
         total,
         first: 0,
         ect: false,
+        spreads: true,
         acknowledges: None,
         tag: flow,
     }

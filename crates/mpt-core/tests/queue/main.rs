@@ -7,6 +7,7 @@ mod model;
 
 mod a_later_acknowledgement_makes_those_before_it_needless;
 mod a_naive_model_agrees_on_every_segment;
+mod a_rate_that_falls_for_a_while_costs_a_flow_nothing;
 mod a_sparse_flow_waits_for_one_turn_at_most;
 mod a_standing_queue_costs_one_segment_at_a_time;
 mod an_idle_queue_holds_no_memory;

@@ -15,6 +15,7 @@ struct Segment {
     bytes: u32,
     last: bool,
     ect: bool,
+    spreads: bool,
     acknowledges: Option<Acknowledgement>,
     mark: bool,
     tag: u64,
@@ -41,6 +42,7 @@ impl Flow {
 pub(crate) struct Model {
     limits: Limits,
     law: Option<(Duration, Duration, Duration)>,
+    pub(crate) best_rate: u64,
     flows: BTreeMap<u64, Flow>,
     /// By bucket, whether packets of it wait or not.
     paused_until: BTreeMap<u64, Instant>,
@@ -55,6 +57,7 @@ impl Model {
         Self {
             limits,
             law: None,
+            best_rate: 0,
             flows: BTreeMap::new(),
             paused_until: BTreeMap::new(),
             new: VecDeque::new(),
@@ -118,11 +121,22 @@ impl Model {
             let last = number + 1 == packet.segments;
             let before = packet.largest * u32::from(number);
             let bytes = if last { packet.total - before } else { packet.largest };
-            let Waiting { flow, ect, acknowledges, tag, .. } = packet;
+            let Waiting { flow, ect, spreads, acknowledges, tag, .. } = packet;
             let acknowledges = acknowledges.filter(|_| packet.segments == 1);
             let (mark, arrival) = (false, now);
-            let segment =
-                Segment { id, flow, number, bytes, last, ect, acknowledges, mark, tag, arrival };
+            let segment = Segment {
+                id,
+                flow,
+                number,
+                bytes,
+                last,
+                ect,
+                spreads,
+                acknowledges,
+                mark,
+                tag,
+                arrival,
+            };
             self.flows.get_mut(&bucket).unwrap().segments.push_back(segment);
         }
         while self.len().2 >= self.limits.packets {
@@ -215,9 +229,15 @@ impl Model {
 
     fn apply_law(&mut self, bucket: u64, now: Instant) {
         let Some((target, interval, round_trip)) = self.law else { return };
+        let waiting = self.len().0 as u64;
         let flow = self.flows.get_mut(&bucket).unwrap();
         let sojourn = now - flow.segments[0].arrival;
-        if sojourn <= target || flow.segments.len() == 1 {
+        let mut judged = sojourn;
+        if self.best_rate > 0 && flow.segments[0].spreads {
+            let at_best = Duration::from_micros(waiting * 1_000_000 / self.best_rate);
+            judged = at_best.clamp(sojourn / 8, sojourn);
+        }
+        if judged <= target || flow.segments.len() == 1 {
             flow.above_since = None;
             return;
         }

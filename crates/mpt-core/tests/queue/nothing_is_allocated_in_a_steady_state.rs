@@ -12,8 +12,17 @@ fn second(queue: &mut FairQueue<u8>, start: Instant) {
         let (segments, total) = if flow < 3 { (8, 8 * 1400) } else { (1, 200) };
         let largest = total / u32::from(segments);
         let ect = flow.is_multiple_of(2);
-        let packet =
-            Waiting { flow, segments, largest, total, first: 0, ect, acknowledges: None, tag: 0 };
+        let packet = Waiting {
+            flow,
+            segments,
+            largest,
+            total,
+            first: 0,
+            ect,
+            spreads: true,
+            acknowledges: None,
+            tag: 0,
+        };
         queue.push(now, packet).unwrap();
         while queue.pop_dropped().is_some() {}
         for _ in 0..2 {

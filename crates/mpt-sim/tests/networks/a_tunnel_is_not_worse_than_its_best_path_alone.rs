@@ -71,3 +71,16 @@ fn where_the_delay_of_the_best_one_wanders() {
 fn where_the_shortest_one_jitters() {
     check("three-paths", 831);
 }
+
+/// 79 Mbit/s and 6 ms that stand still for 0.2 s every 2 s, beside 17 Mbit/s and 46 ms. In each pause the queue of the sender grew, and the flow got
+/// drops for that: when the path went on, its window was too small for both.
+#[test]
+fn where_the_best_one_stands_still_again_and_again() {
+    check("changing-paths", 210);
+}
+
+/// 230 Mbit/s and 5 ms, whose rate is another one every 2 s, beside 13 Mbit/s and 10 ms. Each time the rate fell the flow got drops.
+#[test]
+fn where_the_rate_of_the_best_one_steps_up_and_down() {
+    check("changing-paths", 123);
+}

@@ -163,6 +163,11 @@ impl Model {
         })
     }
 
+    /// Returns the rate that the path delivers at present, in bytes per microsecond.
+    pub(crate) fn delivered(&self) -> f64 {
+        self.rates.delivered()
+    }
+
     /// Returns the greatest rate that the path has delivered in the last seconds, in bytes per
     /// microsecond.
     pub(crate) fn most_delivered(&self) -> f64 {

@@ -90,7 +90,9 @@ impl<P: Copy> Connection<P> {
             let largest = sizes.of(0) as u32;
             let tag = Queued { packet, tag };
             let flow = flow_over(flow(), way.only);
-            let waiting = Waiting { flow, segments, largest, total, first, ect, acknowledges, tag };
+            let spreads = way.only.is_none();
+            let waiting =
+                Waiting { flow, segments, largest, total, first, ect, spreads, acknowledges, tag };
             let rest = u64::from(segments - first);
             // The owner keeps the whole super-packet until the last of its segments has left.
             if adaptive.waiting_bytes() + total as usize > queue_limit {

@@ -5,4 +5,4 @@ pub(super) mod loss;
 pub(super) mod marks;
 pub(super) mod overflow;
 pub(super) mod rate;
-pub(super) mod window;
+pub(crate) mod window;

@@ -168,7 +168,10 @@ fn distribution(drawn: &[Drawn]) -> Table {
 /// Returns a row for each network, the worst first.
 fn table(drawn: &[Drawn]) -> Table {
     let heading = ["seed", "network", "paths alone", "tunnel", "tunnel / best"];
-    let mut table = Table::new("Mbit/s from 3 to 10 s (20 s where paths change), the worst network first", heading);
+    let mut table = Table::new(
+        "Mbit/s from 3 to 10 s (20 s where paths change), the worst network first",
+        heading,
+    );
     table.rows = drawn
         .iter()
         .map(|it| {
