@@ -19,6 +19,8 @@ const FORGIVEN: Duration = Duration::from_secs(60);
 pub(super) struct Hysteresis {
     /// Confirmations needed after the next death, and after a restart while above [`AFTER_DEATH`].
     penalty: u32,
+    /// What the penalty was before the last death.
+    before: u32,
     needed: u32,
     confirmations: u32,
     counted: Option<Instant>,
@@ -27,7 +29,7 @@ pub(super) struct Hysteresis {
 
 impl Hysteresis {
     pub(super) fn new() -> Self {
-        Self { penalty: AFTER_DEATH, needed: AT_START, confirmations: 0, counted: None, rose: None }
+        Self { penalty: AFTER_DEATH, before: AFTER_DEATH, needed: AT_START, confirmations: 0, counted: None, rose: None }
     }
 
     /// Takes one confirmation, which counts only `spacing` after the last one that did. Returns true if
@@ -57,6 +59,7 @@ impl Hysteresis {
     }
 
     pub(super) fn die(&mut self, now: Instant) {
+        self.before = self.penalty;
         let up = self.rose.map_or(FORGIVEN, |rose| now.saturating_duration_since(rose));
         if up >= FORGIVEN {
             self.penalty = AFTER_DEATH;
@@ -65,6 +68,12 @@ impl Hysteresis {
         }
         self.needed = self.penalty;
         self.lapse();
+    }
+
+    /// A probe that left before the path died was only late: the path stood still, as radio links do, and lost nothing. That counts as no
+    /// death, and the path is up with this confirmation.
+    pub(super) fn pardon(&mut self) {
+        (self.penalty, self.needed) = (self.before, AT_START);
     }
 
     /// The administrator or the interface brought the path back. That counts as a first start, unless

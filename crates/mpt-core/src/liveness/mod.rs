@@ -211,6 +211,9 @@ impl Liveness {
         if sent >= self.awake {
             self.rtt.record(sample);
         }
+        if self.sending.fell().is_some_and(|fell| sent < fell) {
+            self.hysteresis.pardon();
+        }
         self.confirm(now, now);
         self.handle_frame(now);
         true

@@ -68,6 +68,14 @@ impl Sending {
         matches!(self, Self::Starting(trial) | Self::Returning(trial) if trial.certain)
     }
 
+    /// Returns the time of the last death, if the path has not been up since.
+    pub(super) fn fell(self) -> Option<Instant> {
+        match self {
+            Self::Dead(fell) | Self::Returning(Trial { fell, .. }) => Some(fell),
+            Self::Suspended | Self::Starting(_) | Self::Up => None,
+        }
+    }
+
     /// A confirmation has come that dates from `since` at the earliest, and is not enough.
     pub(super) fn confirm(&mut self, since: Instant) {
         match self {

@@ -5,6 +5,7 @@ mod a_black_hole_is_found_within_300_ms;
 mod a_flapping_path_is_held_back_longer_each_time;
 mod a_keepalive_of_0_asks_and_judges_nothing;
 mod a_path_that_returns_is_up_within_a_second;
+mod a_path_that_stood_still_is_not_held_back;
 mod a_process_that_stood_still_blames_no_path;
 mod any_sequence_of_calls_keeps_the_rules;
 mod harness;
