@@ -8,7 +8,7 @@ use mpt_core::liveness::{State, Timing};
 use super::harness::{World, ms};
 
 /// The path stands still for so long, every 3 s.
-const LENGTH: Duration = ms(600);
+const LENGTH: Duration = Duration::from_millis(600);
 const EVERY: u64 = 3_000;
 
 /// The delay of a packet: 10 ms from the end of the pause on in which it is sent.
