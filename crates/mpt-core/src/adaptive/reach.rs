@@ -191,8 +191,10 @@ impl Reach {
 
     /// Lets further paths carry bulk in addition to the `former` ones, unless they cost a flow more
     /// than they bring: its window is as large as the round-trip time over the former ones asked for.
+    /// Paths that make the round-trip time no longer cost nothing.
     pub(super) fn admit(&mut self, now: i64, reached: Reached, former: Set, all: &Set) {
-        if reached.window(former.rtt) / all.rtt < RETURNS * reached.rate {
+        let longer = all.rtt > RETURNS * former.rtt;
+        if longer && reached.window(former.rtt) / all.rtt < RETURNS * reached.rate {
             self.enter(Stage::Fewer { slots: former.slots, since: now, reached: None });
         }
     }

@@ -29,7 +29,14 @@ pub(super) struct Hysteresis {
 
 impl Hysteresis {
     pub(super) fn new() -> Self {
-        Self { penalty: AFTER_DEATH, before: AFTER_DEATH, needed: AT_START, confirmations: 0, counted: None, rose: None }
+        Self {
+            penalty: AFTER_DEATH,
+            before: AFTER_DEATH,
+            needed: AT_START,
+            confirmations: 0,
+            counted: None,
+            rose: None,
+        }
     }
 
     /// Takes one confirmation, which counts only `spacing` after the last one that did. Returns true if

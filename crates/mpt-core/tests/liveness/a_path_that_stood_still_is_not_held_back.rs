@@ -15,7 +15,8 @@ const EVERY: u64 = 3_000;
 fn delay(time: Duration) -> Duration {
     let into = Duration::from_millis(time.as_millis() as u64 % EVERY);
     let begins = ms(EVERY / 2);
-    let waits = if into >= begins { (begins + LENGTH).saturating_sub(into) } else { Duration::ZERO };
+    let waits =
+        if into >= begins { (begins + LENGTH).saturating_sub(into) } else { Duration::ZERO };
     ms(10) + waits
 }
 

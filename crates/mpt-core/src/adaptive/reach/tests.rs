@@ -140,6 +140,17 @@ fn a_path_that_is_added_is_used_only_if_the_window_allows() {
     }
 }
 
+/// The shorter of two paths has stood still, and what was on its way there was missing in the window.
+#[test]
+fn a_path_that_makes_the_round_trip_no_longer_is_used_whatever_the_window() {
+    let [_, all] = two_paths();
+    let mut flow = Flow::default();
+    let reached = Reached { rate: 5.0, waited: 0.0, full: false };
+    let former = set(&[1], all.rtt, 10.0 * UNIT);
+    flow.reach.admit(LEAST_PERIOD, reached, former, &all);
+    assert!(flow.reach.takes(0) && flow.reach.takes(1));
+}
+
 #[test]
 fn all_paths_are_there_for_one_that_is_not() {
     let mut flow = Flow::default();

@@ -16,6 +16,8 @@ const WANDERING: i64 = 200_000;
 const FAR: f64 = 2.0 / 3.0;
 /// A queue that is this many times the tolerated one does not stand for the wandering of a delay.
 const TOO_FAR: f64 = 2.0;
+/// The time without a packet from which on a path stands still, in microseconds.
+const STANDSTILL: i64 = 150_000;
 /// A path counts as in use if it delivers more than its rate divided by this.
 const PRESSES: f64 = 3.0;
 
@@ -37,6 +39,10 @@ impl Model {
             (report.sent_at, report.sent_bytes),
             (self.rtt(), self.sigma(), self.delays.wander()),
         );
+        if self.has_stood_still(report, present) {
+            self.over_since = None;
+            self.judge_from(now, present.sent_packets);
+        }
         let mut loss = Verdict::Usual;
         if let Some((sent, received)) = report.settled {
             self.losses.record(now, sent, received);
@@ -84,6 +90,18 @@ impl Model {
             }
         }
         None
+    }
+
+    /// Returns true if packets come again after none has come for a while, although some were on their way. Those have waited because
+    /// the path stood still, and not because it was given too much.
+    fn has_stood_still(&mut self, report: &Report, present: &Present) -> bool {
+        let (at, bytes) = self.came;
+        if report.bytes == bytes {
+            return false;
+        }
+        self.came = (report.at, report.bytes);
+        let late = (present.now - report.sent_at) as f64 > self.rtt() + STANDSTILL as f64 / 2.0;
+        late && report.at - at > STANDSTILL
     }
 
     /// Returns the time for which a queue has to stand before the path is given less, in microseconds. With jitter the

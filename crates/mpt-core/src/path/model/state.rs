@@ -62,6 +62,8 @@ pub(crate) struct Model {
     /// The time at which the rate last grew beside other traffic.
     pub(super) grown_at: i64,
     pub(super) cuts: u64,
+    /// The time of the last report by which packets had come, by the peer's clock, and the bytes that had.
+    pub(super) came: (i64, u64),
     /// The greatest lateness of single packets that left from [`Delays::judged_from`] on. Earlier
     /// ones waited in a queue that was not known yet.
     lateness: Recent,
@@ -97,6 +99,7 @@ impl Model {
             cut_until: 0,
             grown_at: 0,
             cuts: 0,
+            came: (0, 0),
             lateness: Recent::greatest(LATENESS_MEMORY),
         }
     }

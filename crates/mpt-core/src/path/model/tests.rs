@@ -217,6 +217,20 @@ fn a_link_that_carries_less_is_given_less() {
     assert!(queue < 20_000.0, "{queue} microseconds of queue");
 }
 
+/// The link stands still for 0.3 s, as in a handover, and then carries as much as before.
+#[test]
+fn a_link_that_stood_still_is_given_as_much_as_before() {
+    let mut bench = Bench::new();
+    bench.run(2_000_000, LINK, 0.0);
+    bench.free = bench.now as f64 + 300_000.0;
+    let rates = (0..100).map(|_| {
+        bench.run(10_000, LINK, 0.0);
+        bench.model.rate()
+    });
+    let least = rates.fold(f64::INFINITY, f64::min);
+    assert!(least > 0.9 * LINK, "{least} bytes per microsecond");
+}
+
 /// Others keep a queue of 60 ms, whatever we send: whoever yields to that starves.
 #[test]
 fn a_queue_of_others_is_not_yielded_to() {
