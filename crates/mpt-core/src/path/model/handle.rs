@@ -17,7 +17,7 @@ const FAR: f64 = 2.0 / 3.0;
 /// A queue that is this many times the tolerated one does not stand for the wandering of a delay.
 const TOO_FAR: f64 = 2.0;
 /// The time without a packet from which on a path stands still, in microseconds.
-const STANDSTILL: i64 = 150_000;
+const STANDSTILL: f64 = 150_000.0;
 /// A path counts as in use if it delivers more than its rate divided by this.
 const PRESSES: f64 = 3.0;
 
@@ -100,8 +100,10 @@ impl Model {
             return false;
         }
         self.came = (report.at, report.bytes);
-        let late = (present.now - report.sent_at) as f64 > self.rtt() + STANDSTILL as f64 / 2.0;
-        late && report.at - at > STANDSTILL
+        // A delay that wanders may grow by so much at once.
+        let least = STANDSTILL + 2.0 * self.threshold_at(0.0);
+        let late = (present.now - report.sent_at) as f64 > self.rtt() + least / 2.0;
+        late && (report.at - at) as f64 > least
     }
 
     /// Returns the time for which a queue has to stand before the path is given less, in microseconds. With jitter the
