@@ -64,6 +64,9 @@ use crate::{RateBounds, StoreId};
 
 /// The most bytes and packets that wait for credit. The queue's target bounds the time.
 const LIMITS: Limits = Limits { bytes: 16 << 20, packets: 4_096 };
+/// The shortest time for which the greatest rate of all paths counts, in microseconds. A window that
+/// was right before the rate fell is kept for so long.
+const CARRIED_FOR: i64 = 3_000_000;
 /// Paths count as equally long where their delays differ by no more than this, in microseconds.
 const ALIKE: f64 = 4_000.0;
 /// The bytes of a packet from which on it may belong to a bulk flow. Voice and the keys of a remote shell
@@ -182,7 +185,7 @@ impl Adaptive {
             idle: true,
             refused_at: None,
             told: (0, 0),
-            carried: Recent::greatest(target::MEMORY),
+            carried: Recent::greatest(CARRIED_FOR),
             keeper: Keeper::default(),
             repairs: Repairs::default(),
             next_number: 0,

@@ -20,10 +20,6 @@ const LONG_SHARE: f64 = 0.5;
 /// The share of the queue's room that is filled when a flow that fills it gets its first drop or
 /// mark. A flow in slow start doubles what waits until it takes notice.
 const FILLED: f64 = 0.5;
-/// The shortest time for which the greatest rate of all paths counts, in microseconds. A window that
-/// was right before the rate fell is kept for so long.
-pub(super) const MEMORY: i64 = 3_000_000;
-
 impl Adaptive {
     /// Takes what the paths in use carry together, after a report.
     pub(super) fn note_carried(&mut self, now: i64) {

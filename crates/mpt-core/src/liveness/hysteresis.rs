@@ -11,6 +11,8 @@ const AFTER_DEATH: u32 = 3;
 const AT_MOST: u32 = 24;
 /// A death sooner than this after the path came up doubles the number of confirmations.
 const SOON: Duration = Duration::from_secs(10);
+/// A path is held back if it was up for less than so many times as long as it then stood still.
+const MOSTLY_UP: u32 = 3;
 /// Earlier deaths are forgotten when a path has been up for so long.
 const FORGIVEN: Duration = Duration::from_secs(60);
 
@@ -21,6 +23,8 @@ pub(super) struct Hysteresis {
     penalty: u32,
     /// What the penalty was before the last death.
     before: u32,
+    /// The time for which the path was up before its last death.
+    up: Duration,
     needed: u32,
     confirmations: u32,
     counted: Option<Instant>,
@@ -32,6 +36,7 @@ impl Hysteresis {
         Self {
             penalty: AFTER_DEATH,
             before: AFTER_DEATH,
+            up: FORGIVEN,
             needed: AT_START,
             confirmations: 0,
             counted: None,
@@ -68,6 +73,7 @@ impl Hysteresis {
     pub(super) fn die(&mut self, now: Instant) {
         self.before = self.penalty;
         let up = self.rose.map_or(FORGIVEN, |rose| now.saturating_duration_since(rose));
+        self.up = up;
         if up >= FORGIVEN {
             self.penalty = AFTER_DEATH;
         } else if up < SOON {
@@ -77,10 +83,12 @@ impl Hysteresis {
         self.lapse();
     }
 
-    /// A probe that left before the path died was only late: the path stood still, as radio links do, and lost nothing. That counts as no
-    /// death, and the path is up with this confirmation.
-    pub(super) fn pardon(&mut self) {
-        (self.penalty, self.needed) = (self.before, AT_START);
+    /// A probe that left before the path died was only late: the path stood `still` for so long, as radio links do, and lost nothing. Where
+    /// it was up for much longer before, that counts as no death, and the path is up with this confirmation.
+    pub(super) fn pardon(&mut self, still: Duration) {
+        if self.up >= still * MOSTLY_UP {
+            (self.penalty, self.needed) = (self.before, AT_START);
+        }
     }
 
     /// The administrator or the interface brought the path back. That counts as a first start, unless
