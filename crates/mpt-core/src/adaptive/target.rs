@@ -20,6 +20,7 @@ const LONG_SHARE: f64 = 0.5;
 /// The share of the queue's room that is filled when a flow that fills it gets its first drop or
 /// mark. A flow in slow start doubles what waits until it takes notice.
 const FILLED: f64 = 0.5;
+
 impl Adaptive {
     /// Takes what the paths in use carry together, after a report.
     pub(super) fn note_carried(&mut self, now: i64) {

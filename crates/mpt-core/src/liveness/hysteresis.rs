@@ -12,7 +12,7 @@ const AT_MOST: u32 = 24;
 /// A death sooner than this after the path came up doubles the number of confirmations.
 const SOON: Duration = Duration::from_secs(10);
 /// A path is held back if it was up for less than so many times as long as it then stood still.
-const MOSTLY_UP: u32 = 3;
+const MOSTLY_UP: u32 = 2;
 /// Earlier deaths are forgotten when a path has been up for so long.
 const FORGIVEN: Duration = Duration::from_secs(60);
 
@@ -23,8 +23,10 @@ pub(super) struct Hysteresis {
     penalty: u32,
     /// What the penalty was before the last death.
     before: u32,
-    /// The time for which the path was up before its last death.
+    /// The time for which the path was up before its last death, until it fell silent.
     up: Duration,
+    /// The last sign of life before that.
+    silent: Option<Instant>,
     needed: u32,
     confirmations: u32,
     counted: Option<Instant>,
@@ -37,6 +39,7 @@ impl Hysteresis {
             penalty: AFTER_DEATH,
             before: AFTER_DEATH,
             up: FORGIVEN,
+            silent: None,
             needed: AT_START,
             confirmations: 0,
             counted: None,
@@ -70,10 +73,12 @@ impl Hysteresis {
         self.lapse();
     }
 
-    pub(super) fn die(&mut self, now: Instant) {
+    /// The path died, and gave its last sign of life at `silent`.
+    pub(super) fn die(&mut self, now: Instant, silent: Instant) {
         self.before = self.penalty;
         let up = self.rose.map_or(FORGIVEN, |rose| now.saturating_duration_since(rose));
-        self.up = up;
+        self.up = self.rose.map_or(FORGIVEN, |rose| silent.saturating_duration_since(rose));
+        self.silent = Some(silent);
         if up >= FORGIVEN {
             self.penalty = AFTER_DEATH;
         } else if up < SOON {
@@ -83,9 +88,11 @@ impl Hysteresis {
         self.lapse();
     }
 
-    /// A probe that left before the path died was only late: the path stood `still` for so long, as radio links do, and lost nothing. Where
+    /// A probe that left before the path died was only late: the path stood still until now, as radio links do, and lost nothing. Where
     /// it was up for much longer before, that counts as no death, and the path is up with this confirmation.
-    pub(super) fn pardon(&mut self, still: Duration) {
+    pub(super) fn pardon(&mut self, now: Instant) {
+        let still =
+            self.silent.map_or(Duration::ZERO, |silent| now.saturating_duration_since(silent));
         if self.up >= still * MOSTLY_UP {
             (self.penalty, self.needed) = (self.before, AT_START);
         }

@@ -20,7 +20,7 @@ impl Liveness {
         }
         if self.sending.is_up() {
             self.deaths = self.deaths.saturating_add(1);
-            self.hysteresis.die(now);
+            self.hysteresis.die(now, self.evidence.last());
             self.encouraged = now;
         } else {
             self.hysteresis.lapse();

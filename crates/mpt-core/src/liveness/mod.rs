@@ -212,7 +212,7 @@ impl Liveness {
             self.rtt.record(sample);
         }
         if self.sending.fell().is_some_and(|fell| sent < fell) {
-            self.hysteresis.pardon(now.saturating_duration_since(self.evidence.last()));
+            self.hysteresis.pardon(now);
         }
         self.confirm(now, now);
         self.handle_frame(now);

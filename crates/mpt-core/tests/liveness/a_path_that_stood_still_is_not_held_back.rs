@@ -7,17 +7,14 @@ use mpt_core::liveness::{State, Timing};
 
 use super::harness::{World, ms};
 
-/// The path stands still for so long, every 3 s.
+/// The path stands still for so long at the end of each 3 s.
 const LENGTH: Duration = Duration::from_millis(600);
 const EVERY: u64 = 3_000;
 
 /// The delay of a packet: 10 ms from the end of the pause on in which it is sent.
 fn delay(time: Duration) -> Duration {
-    let into = Duration::from_millis(time.as_millis() as u64 % EVERY);
-    let begins = ms(EVERY / 2);
-    let waits =
-        if into >= begins { (begins + LENGTH).saturating_sub(into) } else { Duration::ZERO };
-    ms(10) + waits
+    let left = ms(EVERY - time.as_millis() as u64 % EVERY);
+    ms(10) + if left <= LENGTH { left } else { Duration::ZERO }
 }
 
 #[test]
@@ -30,12 +27,12 @@ fn however_often_that_happens() {
             }
             for pause in 0..10 {
                 let what = format!("seed {seed}, directions {directions:?}, pause {pause}");
-                world.run(ms(EVERY / 2) + LENGTH);
+                world.run(ms(EVERY - world.time().as_millis() as u64 % EVERY));
                 let back = world.time();
                 // Reports over the other path keep it up where it stands still towards us alone.
                 let was_dead = world.state(0, 0) == State::Dead;
                 assert_eq!(was_dead, directions[0] == 0, "{what}");
-                world.run(ms(EVERY / 2) - LENGTH);
+                world.run(ms(100));
                 assert_eq!(world.state(0, 0), State::Up, "{what}");
                 if was_dead {
                     let took = world.when(0, 0, State::Up, back).unwrap() - back;
