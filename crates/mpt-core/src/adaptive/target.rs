@@ -1,4 +1,4 @@
-//! How long packets may wait in the queue of the tunnel before their flow is told to send less.
+//! The time for which packets may wait in the queue of the tunnel before their flow is told to send less.
 
 use std::time::Duration;
 

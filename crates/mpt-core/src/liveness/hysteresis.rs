@@ -16,17 +16,23 @@ const MOSTLY_UP: u32 = 2;
 /// Earlier deaths are forgotten when a path has been up for so long.
 const FORGIVEN: Duration = Duration::from_secs(60);
 
+/// The last death of a path.
+#[derive(Clone, Copy, Debug)]
+struct Fall {
+    /// The penalty before it.
+    penalty: u32,
+    /// The time for which the path was up, until its last sign of life.
+    up: Duration,
+    /// The last sign of life.
+    silent: Instant,
+}
+
 /// Counts confirmations, and decides how many are enough.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hysteresis {
     /// Confirmations needed after the next death, and after a restart while above [`AFTER_DEATH`].
     penalty: u32,
-    /// What the penalty was before the last death.
-    before: u32,
-    /// The time for which the path was up before its last death, until it fell silent.
-    up: Duration,
-    /// The last sign of life before that.
-    silent: Option<Instant>,
+    fall: Option<Fall>,
     needed: u32,
     confirmations: u32,
     counted: Option<Instant>,
@@ -37,9 +43,7 @@ impl Hysteresis {
     pub(super) fn new() -> Self {
         Self {
             penalty: AFTER_DEATH,
-            before: AFTER_DEATH,
-            up: FORGIVEN,
-            silent: None,
+            fall: None,
             needed: AT_START,
             confirmations: 0,
             counted: None,
@@ -75,10 +79,11 @@ impl Hysteresis {
 
     /// The path died, and gave its last sign of life at `silent`.
     pub(super) fn die(&mut self, now: Instant, silent: Instant) {
-        self.before = self.penalty;
-        let up = self.rose.map_or(FORGIVEN, |rose| now.saturating_duration_since(rose));
-        self.up = self.rose.map_or(FORGIVEN, |rose| silent.saturating_duration_since(rose));
-        self.silent = Some(silent);
+        let up = |until: Instant| {
+            self.rose.map_or(FORGIVEN, |rose| until.saturating_duration_since(rose))
+        };
+        self.fall = Some(Fall { penalty: self.penalty, up: up(silent), silent });
+        let up = up(now);
         if up >= FORGIVEN {
             self.penalty = AFTER_DEATH;
         } else if up < SOON {
@@ -88,13 +93,13 @@ impl Hysteresis {
         self.lapse();
     }
 
-    /// A probe that left before the path died was only late: the path stood still until now, as radio links do, and lost nothing. Where
-    /// it was up for much longer before, that counts as no death, and the path is up with this confirmation.
+    /// The echo of a probe that left before the path died was only late: the path stood still until now, as radio links
+    /// do, and lost nothing. Where it was up for much longer before, that counts as no death, and the path is up with this
+    /// confirmation.
     pub(super) fn pardon(&mut self, now: Instant) {
-        let still =
-            self.silent.map_or(Duration::ZERO, |silent| now.saturating_duration_since(silent));
-        if self.up >= still * MOSTLY_UP {
-            (self.penalty, self.needed) = (self.before, AT_START);
+        let Some(Fall { penalty, up, silent }) = self.fall else { return };
+        if up >= now.saturating_duration_since(silent) * MOSTLY_UP {
+            (self.penalty, self.needed) = (penalty, AT_START);
         }
     }
 

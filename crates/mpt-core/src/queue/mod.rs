@@ -135,14 +135,15 @@ impl<T: Copy> FairQueue<T> {
     }
 
     /// Sets the highest rate of late at which packets have left, in bytes per second; 0 if it is not
-    /// known. Where a flow spreads over all paths and their rate has fallen, its packets wait longer than
-    /// the bound allows, and that counts only from the time on that they would need at this rate, or
-    /// once they wait for eight times the bound.
+    /// known. The wait of a flow that spreads over all paths ([`Waiting::spreads`]) counts only as far as
+    /// what waits would take as long at this rate, so that a flow gets no drop for a rate that falls for a
+    /// while. An eighth of it always counts.
     pub const fn set_best_rate(&mut self, rate: u64) {
         self.best_rate = rate;
     }
 
-    /// Returns how long packets of a bulk flow that keeps to one path wait at most that takes notice of a drop. Zero without a bound.
+    /// Returns how long packets of a bulk flow wait at most that keeps to one path and takes notice of a
+    /// drop. Zero without a bound.
     #[must_use]
     pub fn longest_wait(&self) -> Duration {
         self.law.map_or(Duration::ZERO, |law| law.target + law.interval)
@@ -356,9 +357,10 @@ impl<T: Copy> FairQueue<T> {
         }
         let head = flow.chain.first;
         let sojourn = now.saturating_duration_since(self.slots.arrival(head));
-        let counts = match self.slots.packet(head).spreads {
-            true if sojourn > law.target => law::counted(sojourn, self.bytes, self.best_rate),
-            _ => sojourn,
+        let may_count_less = sojourn > law.target && self.slots.packet(head).spreads;
+        let counts = match may_count_less {
+            true => law::counted(sojourn, self.bytes, self.best_rate),
+            false => sojourn,
         };
         if !flow.standing.is_due(law, now, counts)
             || !self.pauses.begin(load.bucket, law, now, sojourn)

@@ -43,7 +43,7 @@ fn however_often_that_happens() {
     }
 }
 
-/// What was lost before a break was not late, and the path is held back as ever.
+/// A broken path loses its probes, so that none of them is late, and is held back as ever.
 #[test]
 fn while_a_path_that_was_broken_is() {
     for seed in 1..=20 {

@@ -26,6 +26,21 @@ pub struct TunnelPlan {
     pub repair: Repair,
 }
 
+impl TunnelPlan {
+    /// Returns a tunnel over the first so many links, as it is where nothing is configured: adaptive, with a session
+    /// and repair.
+    pub fn adaptive(links: usize) -> Self {
+        Self {
+            paths: (0..links).map(|link| (link, 1)).collect(),
+            rates: Vec::new(),
+            reorder: reorder::Config::default(),
+            mapping: Mapping::Adaptive,
+            session: true,
+            repair: Repair::Auto,
+        }
+    }
+}
+
 /// The way of packets from one host to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {

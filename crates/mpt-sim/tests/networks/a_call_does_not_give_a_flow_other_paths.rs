@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use mpt_core::{Mapping, Repair};
-use mpt_sim::tunnel::{FlowPlan, Path, Profile, Scene, StreamPlan, TunnelPlan, Via};
+use mpt_sim::tunnel::{FlowPlan, Path, Scene, StreamPlan, TunnelPlan, Via};
 
 const SEED: u64 = 1;
 /// A call without pictures, and one with: bytes of a packet, and the time between two of them.
@@ -13,20 +12,12 @@ const CALLS: [(u64, Duration); 2] =
 /// Returns the rate in Mbit/s of a flow of 8 s over 200 Mbit/s and 10 ms beside 5 Mbit/s and 200 ms. The first path alone brings more for
 /// minutes. The call begins while the second path is measured.
 fn rate(call: Option<(u64, Duration)>) -> f64 {
-    let tunnel = TunnelPlan {
-        paths: vec![(0, 1), (1, 1)],
-        rates: Vec::new(),
-        reorder: Profile::Ours.reorder(),
-        mapping: Mapping::Adaptive,
-        session: true,
-        repair: Repair::Auto,
-    };
     let (quick, slow) = (Duration::from_millis(10), Duration::from_millis(200));
     let stream =
         |(size, interval)| StreamPlan { via: Via::Tunnel(0), size, interval, protected: false };
     let scene = Scene {
         links: vec![Path::new(200, quick), Path::new(5, slow)],
-        tunnels: vec![tunnel],
+        tunnels: vec![TunnelPlan::adaptive(2)],
         flows: vec![FlowPlan::linux(Via::Tunnel(0))],
         echoes: Vec::new(),
         streams: call.map(stream).into_iter().collect(),

@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use mpt_core::{Mapping, Repair};
 use mpt_link::{Bitrate, ByteCount, Change, QueueLimit};
-use mpt_sim::tunnel::{FlowPlan, Path, Profile, Scene, TunnelPlan, Via};
+use mpt_sim::tunnel::{FlowPlan, Path, Scene, TunnelPlan, Via};
 
 const SEEDS: [u64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 /// The pauses of the first link, with their lengths, in milliseconds.
@@ -15,14 +14,6 @@ const STANDSTILL: Option<Bitrate> = Bitrate::new(1_000);
 
 /// Returns the rate in Mbit/s of a flow over 79 Mbit/s and 6 ms with pauses, beside 17 Mbit/s and 46 ms.
 fn rate(via: Via, seed: u64) -> f64 {
-    let tunnel = TunnelPlan {
-        paths: vec![(0, 1), (1, 1)],
-        rates: Vec::new(),
-        reorder: Profile::Ours.reorder(),
-        mapping: Mapping::Adaptive,
-        session: true,
-        repair: Repair::Auto,
-    };
     let ms = Duration::from_millis;
     let links = vec![Path::new(79, ms(6)), Path::new(17, ms(46))];
     // The bytes of 155 ms and of 14 ms: a buffer holds no less while nothing leaves it.
@@ -35,7 +26,7 @@ fn rate(via: Via, seed: u64) -> f64 {
     let changes = buffers.into_iter().chain(pauses).collect();
     let scene = Scene {
         links,
-        tunnels: vec![tunnel],
+        tunnels: vec![TunnelPlan::adaptive(2)],
         flows: vec![FlowPlan::linux(via)],
         echoes: Vec::new(),
         streams: Vec::new(),

@@ -3,21 +3,14 @@
 
 use std::time::Duration;
 
-use mpt_core::{Mapping, RateBounds, Repair};
-use mpt_sim::tunnel::{FlowPlan, Path, Profile, Record, Scene, TunnelPlan, Via};
+use mpt_core::RateBounds;
+use mpt_sim::tunnel::{FlowPlan, Path, Record, Scene, TunnelPlan, Via};
 
 const SEED: u64 = 1;
 
 /// A flow of 12 s over two paths of 50 Mbit/s, of which the first one has these bounds.
 fn run(rates: RateBounds) -> Record {
-    let tunnel = TunnelPlan {
-        paths: vec![(0, 1), (1, 1)],
-        rates: vec![rates],
-        reorder: Profile::Ours.reorder(),
-        mapping: Mapping::Adaptive,
-        session: true,
-        repair: Repair::Auto,
-    };
+    let tunnel = TunnelPlan { rates: vec![rates], ..TunnelPlan::adaptive(2) };
     let scene = Scene {
         links: vec![Path::new(50, Duration::from_millis(20)); 2],
         tunnels: vec![tunnel],

@@ -39,7 +39,8 @@ impl Model {
             (report.sent_at, report.sent_bytes),
             (self.rtt(), self.sigma(), self.delays.wander()),
         );
-        if self.has_stood_still(report, present) {
+        let gap = self.arrivals.record(report.at, report.bytes);
+        if gap.is_some_and(|gap| self.has_stood_still(gap, report, present)) {
             self.over_since = None;
             self.judge_from(now, present.sent_packets);
         }
@@ -92,18 +93,13 @@ impl Model {
         None
     }
 
-    /// Returns true if packets come again after none has come for a while, although some were on their way. Those have waited because
-    /// the path stood still, and not because it was given too much.
-    fn has_stood_still(&mut self, report: &Report, present: &Present) -> bool {
-        let (at, bytes) = self.came;
-        if report.bytes == bytes {
-            return false;
-        }
-        self.came = (report.at, report.bytes);
+    /// Returns true if the packets that have come after a time without any were late because the path stood still, and not because it
+    /// was given too much. `gap` is that time in microseconds.
+    fn has_stood_still(&self, gap: i64, report: &Report, present: &Present) -> bool {
         // A delay that wanders may grow by so much at once.
         let least = STANDSTILL + 2.0 * self.threshold_at(0.0);
         let late = (present.now - report.sent_at) as f64 > self.rtt() + least / 2.0;
-        late && (report.at - at) as f64 > least
+        late && gap as f64 > least
     }
 
     /// Returns the time for which a queue has to stand before the path is given less, in microseconds. With jitter the

@@ -1,6 +1,7 @@
 //! The state of a path's model, and the estimates that follow from it alone.
 
 use super::bounds::Bounds;
+use super::observed::arrivals::Arrivals;
 use super::observed::delay::{Delays, USUAL};
 use super::observed::loss::Losses;
 use super::observed::marks::Marks;
@@ -62,8 +63,7 @@ pub(crate) struct Model {
     /// The time at which the rate last grew beside other traffic.
     pub(super) grown_at: i64,
     pub(super) cuts: u64,
-    /// The time of the last report by which packets had come, by the peer's clock, and the bytes that had.
-    pub(super) came: (i64, u64),
+    pub(super) arrivals: Arrivals,
     /// The greatest lateness of single packets that left from [`Delays::judged_from`] on. Earlier
     /// ones waited in a queue that was not known yet.
     lateness: Recent,
@@ -99,7 +99,7 @@ impl Model {
             cut_until: 0,
             grown_at: 0,
             cuts: 0,
-            came: (0, 0),
+            arrivals: Arrivals::default(),
             lateness: Recent::greatest(LATENESS_MEMORY),
         }
     }

@@ -132,41 +132,42 @@ pub(super) fn add_memory(full: &Full, samples: &mut Samples) {
 }
 
 fn values(one: &Measured, all: &Measured) -> [f64; FIGURES.len()] {
-    let micro = |seconds: f64| seconds * 1e6;
+    let [up_one, up_all, up] = against(one.loads.up, all.loads.up);
+    let [down_one, down_all, down] = against(one.loads.down, all.loads.down);
+    let [batched, apart, kernel] = against(all.kernel.batched, all.kernel.apart);
+    let [apart_one, apart_all, down_apart] = against(one.loads.down_apart, all.loads.down_apart);
     [
         all.connected.as_secs_f64(),
         all.lost as f64,
         all.memory / 1e3,
         all.loads.idle_cores * 100.0,
         all.loads.probes,
-        micro(one.loads.up),
-        micro(all.loads.up),
-        all.loads.up / one.loads.up,
-        micro(one.loads.down),
-        micro(all.loads.down),
-        all.loads.down / one.loads.down,
-        micro(all.kernel.batched),
-        micro(all.kernel.apart),
-        all.kernel.apart / all.kernel.batched,
-        micro(one.loads.down_apart),
-        micro(all.loads.down_apart),
-        all.loads.down_apart / one.loads.down_apart,
+        up_one,
+        up_all,
+        up,
+        down_one,
+        down_all,
+        down,
+        batched,
+        apart,
+        kernel,
+        apart_one,
+        apart_all,
+        down_apart,
         all.loads.loss * 100.0,
     ]
 }
 
 fn sealed(one: &Measured, all: &Measured) -> [f64; SEALED.len()] {
-    let micro = |seconds: f64| seconds * 1e6;
-    [
-        all.memory / 1e3,
-        micro(one.loads.up),
-        micro(all.loads.up),
-        all.loads.up / one.loads.up,
-        micro(one.loads.down_apart),
-        micro(all.loads.down_apart),
-        all.loads.down_apart / one.loads.down_apart,
-        all.loads.loss * 100.0,
-    ]
+    let [up_one, up_all, up] = against(one.loads.up, all.loads.up);
+    let [apart_one, apart_all, down_apart] = against(one.loads.down_apart, all.loads.down_apart);
+    let (memory, loss) = (all.memory / 1e3, all.loads.loss * 100.0);
+    [memory, up_one, up_all, up, apart_one, apart_all, down_apart, loss]
+}
+
+/// Returns two times in seconds as microseconds, and the second one as a multiple of the first one.
+fn against(first: f64, second: f64) -> [f64; 3] {
+    [first * 1e6, second * 1e6, second / first]
 }
 
 fn memory(full: &Full) -> [u64; MEMORY.len()] {

@@ -178,6 +178,7 @@ fn times(first: Duration, every: Duration, end: Duration) -> impl Iterator<Item 
         .take_while(move |time| *time < end)
 }
 
-fn rate(path: &Path, share: f64) -> Change {
+/// Returns the change to this share of the rate of a path.
+pub(super) fn rate(path: &Path, share: f64) -> Change {
     Change::Rate(Bitrate::new((path.rate.bits_per_second() as f64 * share) as u64))
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mpt_core::{Mapping, Repair};
+use mpt_core::Mapping;
 
-use crate::tunnel::{EchoKind, EchoPlan, FlowPlan, Path, Profile, Scene, TunnelPlan, Via, WARM_UP};
+use crate::tunnel::{EchoKind, EchoPlan, FlowPlan, Path, Scene, TunnelPlan, Via, WARM_UP};
 
 /// A way to use two paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,9 +67,7 @@ impl Method {
         };
         let weight = |path: &Path| if self == Self::Weights { path.weight } else { 1 };
         let paths = links.iter().enumerate().map(|(link, path)| (link, weight(path))).collect();
-        let reorder = Profile::Ours.reorder();
-        let repair = Repair::Auto;
-        Some(TunnelPlan { paths, rates: Vec::new(), reorder, mapping, session: true, repair })
+        Some(TunnelPlan { paths, mapping, ..TunnelPlan::adaptive(links.len()) })
     }
 
     /// Returns a scene of one flow of `duration` over `links`, with ping beside it.

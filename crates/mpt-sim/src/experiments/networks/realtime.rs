@@ -7,7 +7,7 @@ use mpt_link::Probability;
 use mpt_report::statistics::percentile;
 
 use crate::report::{Report, Table};
-use crate::tunnel::{HEADERS, Path, Profile, Record, Scene, StreamPlan, TunnelPlan, Via, WARM_UP};
+use crate::tunnel::{HEADERS, Path, Record, Scene, StreamPlan, TunnelPlan, Via, WARM_UP};
 
 use super::super::{Experiment, Setting};
 use super::runs::{self, Runs, is_chosen, mean, seeds};
@@ -164,12 +164,9 @@ fn scene(&(network, way): &Case, seed: u64) -> Scene {
     let mapping = if way == Way::Duplicate { Mapping::Duplicate } else { Mapping::Adaptive };
     let repairs = matches!(way, Way::Clean | Way::Repaired | Way::Both);
     let tunnel = TunnelPlan {
-        paths: vec![(0, 1), (1, 1)],
-        rates: Vec::new(),
-        reorder: Profile::Ours.reorder(),
         mapping,
-        session: true,
         repair: if repairs { Repair::Auto } else { Repair::Off },
+        ..TunnelPlan::adaptive(2)
     };
     let (via, size, interval) = (Via::Tunnel(0), SIZE, INTERVAL);
     Scene {

@@ -1,5 +1,6 @@
 //! The measurements that reports make of a path, each on its own.
 
+pub(super) mod arrivals;
 pub(crate) mod delay;
 pub(super) mod loss;
 pub(super) mod marks;

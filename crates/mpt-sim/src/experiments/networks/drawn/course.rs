@@ -1,4 +1,4 @@
-//! What happens to the uplinks of a network while a flow runs over them: rates that wander, steps, and pauses.
+//! The changes of the uplinks of a network while a flow runs over them: rates that wander, steps, and pauses.
 
 use std::f64::consts::TAU;
 use std::fmt::Write;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mpt_link::{Bitrate, ByteCount, Change, QueueLimit};
 
-use super::super::hard::OFTEN;
-use super::uplink::{between, milliseconds};
+use super::super::hard::{OFTEN, rate};
+use super::uplink::{at, between, milliseconds};
 use crate::kernel::random::Stream;
 use crate::tunnel::Path;
 
@@ -17,7 +17,7 @@ const COMPONENT: u64 = 1 << 42;
 const DEVIATIONS: [f64; 2] = [0.1, 0.7];
 /// The time in which a rate that wanders forgets what it was, in seconds.
 const MEMORY: [f64; 2] = [0.3, 5.0];
-/// The greatest and the least share of its own rate to which a rate wanders.
+/// The least and the greatest share of its own rate to which a rate wanders.
 const WANDERS: [f64; 2] = [0.05, 2.0];
 /// The time between two steps, in seconds: other users of a cell, another coding of a Wi-Fi, another satellite.
 const BETWEEN_STEPS: [f64; 2] = [1.0, 10.0];
@@ -32,10 +32,10 @@ const PAUSES: [f64; 2] = [30.0, 1_500.0];
 /// The rate in a pause, in bits per second.
 const STANDSTILL: u64 = 1_000;
 
-/// What happens to an uplink.
+/// The kind of changes of an uplink, its course.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Course {
-    /// Nothing.
+    /// It stays as it is.
     Steady,
     /// Its rate wanders: the deviation of its logarithm, and its memory in seconds.
     Wanders(f64, f64),
@@ -48,7 +48,7 @@ pub(super) enum Course {
 /// The changes of a network: the time, the link, and the change.
 pub(super) type Changes = Vec<(Duration, usize, Change)>;
 
-/// Returns what happens to the links of the network of a seed, and what is to be said of it.
+/// Returns the changes of the links of the network of a seed, and the course of each link.
 pub(super) fn draw(seed: u64, links: &[Path], duration: Duration) -> (Changes, Vec<Course>) {
     let mut random = Stream::new(seed, COMPONENT + links.len() as u64);
     let courses: Vec<Course> = links.iter().map(|_| Course::draw(&mut random)).collect();
@@ -68,12 +68,11 @@ impl Course {
         // The numbers are drawn whether they are used or not, so that one property never changes the others.
         let kind = random.unit();
         let (first, second) = (random.unit(), random.unit());
-        let of = |[least, most]: [f64; 2], at: f64| least * libm::pow(most / least, at);
         match kind {
             0.0..0.2 => Self::Steady,
-            0.2..0.6 => Self::Wanders(of(DEVIATIONS, first), of(MEMORY, second)),
-            0.6..0.8 => Self::Steps(of(BETWEEN_STEPS, first)),
-            _ => Self::Pauses(of(BETWEEN_PAUSES, first), of(PAUSES, second)),
+            0.2..0.6 => Self::Wanders(at(DEVIATIONS, first), at(MEMORY, second)),
+            0.6..0.8 => Self::Steps(at(BETWEEN_STEPS, first)),
+            _ => Self::Pauses(at(BETWEEN_PAUSES, first), at(PAUSES, second)),
         }
     }
 
@@ -122,7 +121,7 @@ impl Course {
         }
     }
 
-    /// Adds what happens to a text.
+    /// Adds its description to a text.
     pub(super) fn describe(self, text: &mut String) {
         // A string takes everything that is written to it.
         let _ = match self {
@@ -136,10 +135,6 @@ impl Course {
             }
         };
     }
-}
-
-fn rate(path: &Path, share: f64) -> Change {
-    Change::Rate(Bitrate::new((path.rate.bits_per_second() as f64 * share) as u64))
 }
 
 /// Returns a number of the standard normal distribution (Box and Muller 1958).

@@ -86,7 +86,7 @@ struct Network {
     seed: u64,
     links: Vec<Path>,
     changes: Changes,
-    /// What happens to each link.
+    /// The course of each link.
     courses: Vec<Course>,
 }
 

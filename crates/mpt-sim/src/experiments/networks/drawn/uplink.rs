@@ -55,8 +55,13 @@ fn uplink(random: &mut Stream) -> Path {
 }
 
 /// Returns a number between two bounds whose logarithm is uniform.
-pub(super) fn between(random: &mut Stream, [least, most]: [f64; 2]) -> f64 {
-    least * libm::pow(most / least, random.unit())
+pub(super) fn between(random: &mut Stream, bounds: [f64; 2]) -> f64 {
+    at(bounds, random.unit())
+}
+
+/// Returns the number at this share of the way between two bounds, by logarithms.
+pub(super) fn at([least, most]: [f64; 2], share: f64) -> f64 {
+    least * libm::pow(most / least, share)
 }
 
 pub(super) fn milliseconds(value: f64) -> Duration {
